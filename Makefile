@@ -1,0 +1,85 @@
+# Geostrata: every command in one place. `make` alone lists them.
+#
+#   PYTHON   the Python to build the environment with, 3.11 to 3.13    make run PYTHON=python3.12
+#   SCALE    size of the demo town                                     make run SCALE=5
+#   ARGS     passed on to the program behind the target                make unit ARGS="-k bootstrap"
+
+PYTHON ?= python3
+SCALE ?=
+ARGS ?=
+
+BIN := .venv/bin
+STATE := $(if $(GEOSTRATA_STATE),$(GEOSTRATA_STATE),.geostrata)
+# A Python that was named, here or in the environment, is used as it is; the default may give way to a fitting one.
+BOOTSTRAP = $(PYTHON) scripts/bootstrap.py $(if $(filter file,$(origin PYTHON)),,--this-python)
+DBT := $(BIN)/dbt
+SQLFLUFF := $(BIN)/sqlfluff
+SQL := $(wildcard models snapshots tests/generic tests/singular)
+
+.DEFAULT_GOAL := help
+# Steps follow each other, with `make -j` as well: they share one environment and one metastore.
+.NOTPARALLEL:
+.PHONY: help setup run test lint format unit integration adapter-test test-faults bench-run doctor docs lock \
+        clean clean-state clean-env
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: ## install the locked environment into .venv (nothing to do: milliseconds, no network)
+	@$(BOOTSTRAP) --goal $(firstword $(MAKECMDGOALS) setup)
+
+run: setup ## set up, make the demo data if there is none, build everything, show what came of it
+	@$(BIN)/geostrata run $(if $(SCALE),--scale $(SCALE)) $(ARGS)
+
+test: lint unit integration ## everything that must hold, cheapest first
+
+lint: setup ## ruff, mypy and sqlfluff: seconds, no Spark
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy --no-error-summary
+	@$(SQLFLUFF) lint --disable-progress-bar --nocolor $(SQL)
+
+format: setup ## let ruff and sqlfluff rewrite what they can
+	@$(BIN)/ruff check --quiet --fix .
+	@$(BIN)/ruff format --quiet .
+	@$(SQLFLUFF) fix --disable-progress-bar --nocolor $(SQL)
+
+unit: setup ## tests without Spark: seconds
+	@$(BIN)/pytest -q tests/python/unit $(ARGS)
+
+integration: setup ## tests that run dbt on the embedded Spark: minutes
+	@$(BIN)/pytest -q tests/python/integration $(ARGS)
+
+adapter-test: setup ## dbt's own conformance suite against dbt-sedona: minutes
+	@$(BIN)/pytest -q tests/python/adapter $(ARGS)
+
+test-faults: setup ## kill runs at random moments and check what is left: minutes
+	@$(BIN)/pytest -q tests/python/faults $(ARGS)
+
+bench-run: setup ## time `make run` stage by stage, fresh and repeated
+	@$(BIN)/python benchmarks/run.py $(if $(SCALE),--scale $(SCALE)) $(ARGS)
+
+doctor: ## check this machine: Python, Java, jars, disk, ports, metastore, memory
+	@$(BOOTSTRAP) --doctor $(ARGS)
+
+docs: setup ## generate the lineage docs as one static page
+	@$(DBT) docs generate --static --profiles-dir profiles $(ARGS)
+
+# No host may appear in the lock: no header, no index, and hashes instead of addresses.
+lock: setup ## write requirements.lock anew from pyproject.toml
+	@$(BIN)/uv pip compile --quiet --universal --no-strip-extras --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-header --no-emit-package dbt-sedona \
+		--extra dev $(ARGS) pyproject.toml -o requirements.lock
+
+clean: ## remove what tools leave behind (caches, dbt's target and logs); data stays
+	@rm -rf target logs dbt_packages .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +
+
+clean-state: ## remove all data: landing, warehouse, metastore, logs
+	@case "$$(cd "$(CURDIR)" && mkdir -p "$(STATE)" && cd "$(STATE)" && pwd -P)/" in \
+		/ | "$$HOME/" | "$(CURDIR)/") echo "make: $(STATE) is not a state folder; not removed" >&2; exit 1 ;; \
+	esac
+	@rm -rf "$(STATE)"
+
+clean-env: ## remove .venv
+	@rm -rf .venv

@@ -1,0 +1,26 @@
+"""Lists data files through Hadoop, so that folders and buckets look the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def list_files(spark: Any, location: str) -> list[dict[str, Any]]:
+    """Files below the location, without the hidden ones that Spark's readers skip too. A missing folder has none."""
+    jvm = spark._jvm
+    path = jvm.org.apache.hadoop.fs.Path(location)
+    file_system = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+    if not file_system.exists(path):
+        return []
+    root = file_system.makeQualified(path).toUri().getPath()
+    found = file_system.listFiles(path, True)
+    files = []
+    while found.hasNext():
+        status = found.next()
+        uri = status.getPath().toUri()
+        parts = uri.getPath()[len(root) :].strip("/").split("/")
+        if not any(part.startswith(("_", ".")) for part in parts):
+            # `_metadata.file_path` writes a local file as file:///path, Hadoop as file:/path.
+            name = uri.toString() if uri.getAuthority() else f"{uri.getScheme()}://{uri.getRawPath()}"
+            files.append({"path": name, "modified_ms": status.getModificationTime(), "bytes": status.getLen()})
+    return sorted(files, key=lambda file: file["path"])

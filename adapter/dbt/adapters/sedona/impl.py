@@ -1,0 +1,103 @@
+"""The adapter: dbt-spark's, with what a Delta and Sedona session of our own makes possible."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.base import PythonJobHelper, available
+from dbt.adapters.base.impl import ConstraintSupport
+from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
+from dbt.adapters.spark.connections import SparkConnectionMethod
+from dbt.adapters.spark.impl import SparkAdapter
+from dbt_common.contracts.constraints import ConstraintType
+
+from dbt.adapters.sedona import session
+from dbt.adapters.sedona.connections import SedonaConnectionManager
+from dbt.adapters.sedona.files import list_files
+from dbt.adapters.sedona.input_versions import InputVersions
+from dbt.adapters.sedona.python_models import SessionPythonJobHelper
+
+# These talk to tables; the others (parse, ls, clean, deps) never need Spark.
+_COMMANDS_THAT_QUERY = {"build", "run", "test", "seed", "snapshot", "show", "generate", "run-operation", "freshness"}
+
+
+class SedonaAdapter(SparkAdapter):
+    ConnectionManager = SedonaConnectionManager
+
+    CONSTRAINT_SUPPORT = {
+        # not_null becomes a CHECK: open-source Delta refuses SET NOT NULL on a replaced table.
+        ConstraintType.check: ConstraintSupport.ENFORCED,
+        ConstraintType.not_null: ConstraintSupport.ENFORCED,
+        ConstraintType.unique: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.primary_key: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.foreign_key: ConstraintSupport.NOT_SUPPORTED,
+    }
+    _capabilities = CapabilityDict(
+        {Capability.SchemaMetadataByRelations: CapabilitySupport(support=Support.Unsupported)}
+    )
+
+    def __init__(self, config: Any, mp_context: Any) -> None:
+        super().__init__(config, mp_context)
+        root = Path(config.project_root or ".").resolve()
+        folders = [root / path / "python" for path in getattr(config, "macro_paths", None) or ["macros"]]
+        SedonaConnectionManager.use_project(root, folders)
+        self._inputs = InputVersions()
+        if self._will_query():
+            threading.Thread(target=self._start_early, daemon=True).start()
+
+    def _will_query(self) -> bool:
+        command = getattr(getattr(self.config, "args", None), "which", None)
+        return command in _COMMANDS_THAT_QUERY and self.config.credentials.method == SparkConnectionMethod.SESSION
+
+    def _start_early(self) -> None:
+        """Spark starts while dbt still parses the project."""
+        try:
+            SedonaConnectionManager.prepared_settings(self.config.credentials)
+        except Exception:  # the first connection meets the same trouble and reports it properly
+            return
+
+    @property
+    def default_python_submission_method(self) -> str:
+        return "session"
+
+    @property
+    def python_submission_helpers(self) -> dict[str, type[PythonJobHelper]]:
+        return {"session": SessionPythonJobHelper}
+
+    def pre_model_hook(self, config: Any) -> None:
+        """The commits of this model carry the versions of the inputs that it was compiled against."""
+        self._inputs.apply(self)
+
+    def post_model_hook(self, config: Any, context: Any) -> None:
+        self._inputs.forget(self)
+
+    @available
+    def project_path(self, path: str) -> str:
+        """An absolute form of a path that is relative to the project; addresses such as s3a:// stay as they are."""
+        return path if "://" in path else str(SedonaConnectionManager.project_root / path)
+
+    @available
+    def list_files(self, location: str) -> list[dict[str, Any]]:
+        """Data files under a folder or bucket prefix: path as Spark names it, modification time, size."""
+        settings = SedonaConnectionManager.prepared_settings(self.config.credentials)
+        return list_files(session.thread_session(settings), self.project_path(location))
+
+    @available
+    def read_input(self, target: Any, relation: Any) -> dict[str, Any]:
+        """Notes that this model reads `relation` at its present version: {last, version, has_changed}."""
+        return self._inputs.read(self, target, relation)
+
+    @available
+    def has_nothing_new(self) -> bool:
+        """True if this model named its inputs and none has changed since the table's last run."""
+        return self._inputs.nothing_new()
+
+    @available
+    def set_replace_predicate(self, predicate: str) -> None:
+        self._inputs.replace_predicate = predicate
+
+    @available
+    def replace_predicate(self) -> str | None:
+        return self._inputs.replace_predicate

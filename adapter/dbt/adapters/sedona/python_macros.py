@@ -1,0 +1,121 @@
+"""Python macros: typed functions in `macros/python/*.py` become SQL functions of their name before the first statement.
+
+    def shout(text: str) -> str: ...                        one call a row
+    def shout(text: pd.Series) -> pd.Series: ...            one call an Arrow batch; add `@returns("string")`
+
+The return type is read from the annotation (str, int, float, bool, bytes, datetime, date) or given, as Spark DDL, by the
+decorator `returns`, which also admits structs and arrays. Names that begin with `_` stay private.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib.util
+import inspect
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sedona import functions
+
+_DDL = {
+    str: "string",
+    int: "bigint",
+    float: "double",
+    bool: "boolean",
+    bytes: "binary",
+    datetime.datetime: "timestamp",
+    datetime.date: "date",
+}
+
+
+def returns(ddl: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Gives a Python macro its SQL return type, as Spark DDL: `@returns("struct<x: double, y: double>")`."""
+
+    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+        function.returns = ddl  # type: ignore[attr-defined]  # the mark that return_type looks for
+        return function
+
+    return mark
+
+
+def register(spark: Any, folders: list[Path]) -> list[str]:
+    """Registers every public function of every module; returns the SQL names."""
+    names: dict[str, Path] = {}
+    for path in sorted(path for folder in folders for path in folder.glob("*.py") if not path.name.startswith("_")):
+        for function in public_functions(load(path)):
+            name = function.__name__
+            if name in names:
+                raise DbtRuntimeError(f"Python macro {name} is defined twice: in {names[name]} and in {path}")
+            names[name] = path
+            _register_one(spark, path, function)
+    functions.promote(spark, set(names))
+    return list(names)
+
+
+def load(path: Path) -> ModuleType:
+    """Imports one file by path and keeps it out of sys.modules: what isn't there is pickled whole, so that workers, on a
+    cluster too, need no access to the project's files."""
+    spec = importlib.util.spec_from_file_location(f"dbt_python_macros_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        line = _line_in(path, error)
+        raise DbtRuntimeError(f"Python macro file {path}{line} could not be loaded: {type(error).__name__}: {error}") from error
+    return module
+
+
+def public_functions(module: ModuleType) -> list[Callable[..., Any]]:
+    own = (member for _, member in inspect.getmembers(module, inspect.isfunction))
+    return [f for f in own if f.__module__ == module.__name__ and not f.__name__.startswith("_")]
+
+
+def return_type(path: Path, function: Callable[..., Any]) -> str:
+    if ddl := getattr(function, "returns", None):
+        return str(ddl)
+    hint = typing.get_type_hints(function).get("return")
+    alternatives = [part for part in typing.get_args(hint) if part is not type(None)] or [hint]
+    if len(alternatives) == 1 and alternatives[0] in _DDL:
+        return _DDL[alternatives[0]]
+    allowed = ", ".join(kind.__name__ for kind in _DDL)
+    raise DbtRuntimeError(
+        f"Python macro {function.__name__} in {path} needs a return type: annotate it with one of {allowed}, "
+        f'or decorate it with @returns("<Spark type>"); it has {hint}'
+    )
+
+
+def is_vectorised(function: Callable[..., Any]) -> bool:
+    """True if its parameters are pandas Series, so that it wants whole Arrow batches."""
+    hints = typing.get_type_hints(function)
+    kinds = [hints.get(name) for name in inspect.signature(function).parameters]
+    return bool(kinds) and all(getattr(kind, "__name__", "") == "Series" for kind in kinds)
+
+
+def _register_one(spark: Any, path: Path, function: Callable[..., Any]) -> None:
+    from pyspark.sql.functions import pandas_udf, udf
+
+    try:
+        make = pandas_udf if is_vectorised(function) else udf
+        spark.udf.register(function.__name__, make(function, return_type(path, function)))
+    except DbtRuntimeError:
+        raise
+    except Exception as error:
+        first = str(error).splitlines()[0]
+        raise DbtRuntimeError(f"Python macro {function.__name__} in {path} could not be registered: {first}") from error
+
+
+def _line_in(path: Path, error: Exception) -> str:
+    if isinstance(error, SyntaxError):
+        return f", line {error.lineno}"
+    trace, line = error.__traceback__, None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return f", line {line}" if line else ""

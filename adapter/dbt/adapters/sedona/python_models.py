@@ -1,0 +1,36 @@
+"""Python models run in the session that runs the SQL models."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from dbt.adapters.base import PythonJobHelper
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+
+from dbt.adapters.sedona import errors, session
+from dbt.adapters.sedona.connections import SedonaConnectionManager
+
+
+class SessionPythonJobHelper(PythonJobHelper):
+    def __init__(self, parsed_model: dict[str, Any], credentials: Any) -> None:
+        self._path = parsed_model["original_file_path"]
+        self._credentials = credentials
+
+    def submit(self, compiled_code: str) -> None:
+        spark = session.thread_session(SedonaConnectionManager.prepared_settings(self._credentials))
+        namespace: dict[str, Any] = {"spark": spark, "__name__": "__dbt_model__"}
+        try:
+            exec(compile(compiled_code, self._path, "exec"), namespace)
+        except DbtRuntimeError:
+            raise
+        except Exception as error:
+            raise DbtDatabaseError(f"{self._place(error)}{errors.one_line(error)}") from error
+
+    def _place(self, error: Exception) -> str:
+        """The model's own line: dbt appends its code below the file's, so that numbers agree."""
+        if isinstance(error, SyntaxError):
+            return f"line {error.lineno}: SyntaxError: "
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self._path]
+        name = "" if hasattr(error, "getCondition") else f"{type(error).__name__}: "
+        return f"line {frames[-1].lineno}: {name}" if frames else name

@@ -1,0 +1,186 @@
+"""The Spark session of a dbt process: one JVM, one root session, one child session a dbt thread."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sedona import class_archive, functions, python_macros
+from dbt.adapters.sedona.jars import jar_paths
+from dbt.adapters.sedona.java import find_java, launcher_home
+
+logger = AdapterLogger("Sedona")
+
+# What each setting buys is measured in docs/decisions/0003-local-session-settings.md.
+LOCAL_SETTINGS = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+    "spark.ui.enabled": "false",
+}
+SETTINGS = {
+    "spark.sql.extensions": (
+        "io.delta.sql.DeltaSparkSessionExtension,org.apache.sedona.sql.SedonaSqlExtensions"
+    ),
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.kryo.registrator": "org.apache.sedona.core.serde.SedonaKryoRegistrator",
+    "spark.ui.showConsoleProgress": "false",
+    # Times are UTC whatever the machine's zone.
+    "spark.sql.session.timeZone": "UTC",
+    # The docs catalog shows nested types whole.
+    "spark.sql.debug.maxToStringFields": "1000",
+    # The schema is created on first use; a version table from another Hive would only refuse to start.
+    "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
+    "spark.hadoop.hive.metastore.schema.verification": "false",
+}
+# JTS's newer overlay and relate engines: more robust and faster on complex polygons.
+JVM_OPTIONS = ("-Djts.overlay=ng", "-Djts.relate=ng", "-XX:+UseParallelGC")
+
+
+@dataclass(frozen=True)
+class SessionSettings:
+    """All that decides how the JVM starts; two settings that differ need two JVMs."""
+
+    master: str
+    state_dir: Path
+    log_dir: Path
+    driver_memory: str
+    spark_config: tuple[tuple[str, str], ...] = field(default=())
+
+    @property
+    def is_local(self) -> bool:
+        return self.master.startswith("local")
+
+
+_lock = threading.RLock()
+_root: Any = None
+_root_settings: SessionSettings | None = None
+# Grows when functions are registered: child sessions made before don't know them.
+_generation = 0
+_current = threading.local()
+
+
+def root_session(settings: SessionSettings) -> Any:
+    """The process's root session, started on first use."""
+    global _root, _root_settings
+    with _lock:
+        if _root is not None and _root_settings != settings:
+            logger.debug("The session's settings changed: starting a new JVM")
+            stop()
+        if _root is None:
+            _root = _start(settings)
+            _root_settings = settings
+            functions.register_sedona(_root)
+        return _root
+
+
+def thread_session(settings: SessionSettings) -> Any:
+    """The calling thread's child session: its own settings and temporary views, on the same tables."""
+    root = root_session(settings)
+    key = (id(root), _generation)
+    if getattr(_current, "key", None) != key:
+        with _lock:
+            _current.session = root.newSession()
+        _current.key = key
+    return _current.session
+
+
+def register_python_macros(settings: SessionSettings, folders: list[Path]) -> None:
+    """Makes the project's Python macros built-ins of all sessions made from now on."""
+    global _generation
+    root = root_session(settings)
+    with _lock:
+        if names := python_macros.register(root, folders):
+            logger.debug(f"Python macros: {', '.join(names)}")
+        _generation += 1
+
+
+def stop() -> None:
+    """Stops the JVM, so that the next connection starts a fresh one."""
+    global _root, _root_settings
+    from pyspark import SparkContext
+
+    with _lock:
+        if _root is not None:
+            _root.stop()
+            gateway = SparkContext._gateway
+            if gateway is not None:
+                gateway.shutdown()
+                gateway.proc.stdin.close()
+                gateway.proc.wait(30)
+            SparkContext._gateway = SparkContext._jvm = None
+            _root = _root_settings = None
+
+
+def _start(settings: SessionSettings) -> Any:
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+    settings.log_dir.mkdir(parents=True, exist_ok=True)
+    settings.state_dir.mkdir(parents=True, exist_ok=True)
+    config, environment = launch_plan(settings)
+    os.environ.update(environment)
+    conf = SparkConf(loadDefaults=False).setAll(list(config.items()))
+    try:
+        return SparkSession.builder.config(conf=conf).enableHiveSupport().getOrCreate()
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DbtRuntimeError(
+            f"Spark did not start on {settings.master}: {reason} "
+            f"The JVM's own words are in {settings.log_dir / 'jvm.log'}."
+        ) from error
+
+
+def launch_plan(settings: SessionSettings) -> tuple[dict[str, str], dict[str, str]]:
+    """The Spark settings and environment variables to start with: all decisions, no side effect on Spark."""
+    java = find_java()
+    jars = [str(path) for path in jar_paths()]
+    environment = {
+        "JAVA_HOME": str(launcher_home(java, class_archive.environment_dir() / "java")),
+        "DBT_SEDONA_JVM_LOG": str(settings.log_dir / "jvm.log"),
+        # Workers must run in this environment, not in whatever python3 the PATH finds.
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        # pandas-on-Spark, which dbt's Python models import, warns unless this is set.
+        "PYARROW_IGNORE_TIMEZONE": "1",
+    }
+    options = [
+        *JVM_OPTIONS,
+        f"-Dlog4j2.configurationFile={resources.files('dbt.adapters.sedona') / 'log4j2.properties'}",
+        f"-Ddbt.sedona.log={settings.log_dir / 'spark.log'}",
+        f"-Dderby.stream.error.file={settings.log_dir / 'derby.log'}",
+    ]
+    config = {
+        **SETTINGS,
+        "spark.app.name": "dbt-sedona",
+        "spark.master": settings.master,
+        "spark.driver.memory": settings.driver_memory,
+        "spark.sql.warehouse.dir": str(settings.state_dir / "warehouse"),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": (
+            f"jdbc:derby:;databaseName={settings.state_dir / 'metastore'};create=true"
+        ),
+    }
+    if settings.is_local:
+        config |= LOCAL_SETTINGS
+        environment["SPARK_LOCAL_IP"] = "127.0.0.1"
+        # On the JVM's own class path, behind Spark's jars, they can be served from the class archive.
+        environment["SPARK_DIST_CLASSPATH"] = os.pathsep.join(jars)
+        options += class_archive.jvm_options(java)
+    else:
+        config["spark.jars"] = ",".join(jars)
+    config |= dict(settings.spark_config)
+    config["spark.driver.extraJavaOptions"] = " ".join(
+        [*options, config.get("spark.driver.extraJavaOptions", "")]
+    ).strip()
+    return config, environment

@@ -1,0 +1,50 @@
+{# CHECK constraints as the contract has them: missing ones are added, ours that are no longer declared are dropped. #}
+{% macro sedona__persist_constraints(relation, model) %}
+  {%- if config.get('contract').enforced and config.get('file_format', 'delta') == 'delta' -%}
+    {%- set wanted = _wanted_constraints(model) -%}
+    {%- set present = {} -%}
+    {%- for row in fetch_tbl_properties(relation).rows if row[0].startswith('delta.constraints.') -%}
+      {%- do present.update({row[0][18:]: row[1]}) -%}
+    {%- endfor -%}
+    {%- for name in present if name.startswith('dbt_') and name not in wanted -%}
+      {%- call statement() -%} alter table {{ relation }} drop constraint {{ name }} {%- endcall -%}
+    {%- endfor -%}
+    {%- for name, expression in wanted.items() if name not in present -%}
+      {%- call statement() -%} alter table {{ relation }} add constraint {{ name }} check ({{ expression }}) {%- endcall -%}
+    {%- endfor -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{#
+  Names carry a hash of the expression, so that a changed one is another. What columns ask for is one constraint together:
+  every ALTER is a commit and a scan.
+#}
+{% macro _wanted_constraints(model) %}
+  {%- set wanted = {} -%}
+  {%- for constraint in model.constraints if constraint.type == 'check' -%}
+    {%- set hash = local_md5(constraint.expression)[:8] -%}
+    {%- do wanted.update({'dbt_' ~ (constraint.name or 'check') ~ '_' ~ hash: constraint.expression}) -%}
+  {%- endfor -%}
+  {%- for constraint in model.constraints if constraint.type == 'not_null' -%}
+    {%- for column in constraint.columns -%}
+      {%- do wanted.update({'dbt_not_null_' ~ column: column ~ ' is not null'}) -%}
+    {%- endfor -%}
+  {%- endfor -%}
+  {%- set checks = [] -%}
+  {%- for column in model.columns.values() -%}
+    {%- set name = adapter.quote(column.name) if column.quote else column.name -%}
+    {%- for constraint in column.constraints -%}
+      {%- if constraint.type == 'not_null' -%}
+        {%- do checks.append(name ~ ' is not null') -%}
+      {%- elif constraint.type == 'check' -%}
+        {%- do checks.append('(' ~ constraint.expression ~ ')') -%}
+      {%- endif -%}
+    {%- endfor -%}
+  {%- endfor -%}
+  {%- if checks -%}
+    {%- set expression = checks | join(' and ') -%}
+    {%- do wanted.update({'dbt_columns_' ~ local_md5(expression)[:8]: expression}) -%}
+  {%- endif -%}
+  {{ return(wanted) }}
+{% endmacro %}

@@ -1,0 +1,61 @@
+{#
+  dbt-spark's incremental, with three differences: a run whose named inputs have nothing new writes nothing; constraints are
+  reconciled on every run, so that a run killed between two commits is made good by the next; and there is `replace_where`.
+#}
+{% materialization incremental, adapter='sedona', supported_languages=['sql', 'python'] -%}
+  {%- set file_format = dbt_spark_validate_get_file_format(config.get('file_format', default='delta')) -%}
+  {%- set strategy = config.get('incremental_strategy') or 'append' -%}
+  {%- if strategy != 'replace_where' -%}
+    {%- set strategy = dbt_spark_validate_get_incremental_strategy(strategy, file_format) -%}
+  {%- endif -%}
+  {%- set language = model['language'] -%}
+  {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
+  {%- set predicates = config.get('predicates', none) or config.get('incremental_predicates', none) -%}
+  {%- set existing_relation = load_relation(this) -%}
+  {%- set is_rebuild = existing_relation is none or existing_relation.is_view or should_full_refresh() -%}
+  {%- set tmp_relation = this.incorporate(path={'identifier': this.identifier ~ '__dbt_tmp'}) -%}
+  {%- if language == 'sql' -%}
+    {%- set tmp_relation = tmp_relation.include(database=false, schema=false) -%}
+  {%- endif -%}
+
+  {%- if strategy in ['insert_overwrite', 'microbatch'] and config.get('partition_by') -%}
+    {%- call statement() -%} set spark.sql.sources.partitionOverwriteMode = DYNAMIC {%- endcall -%}
+  {%- endif -%}
+
+  {{ run_hooks(pre_hooks) }}
+
+  {%- if is_rebuild -%}
+    {%- if existing_relation is not none and not (file_format == 'delta' and existing_relation.is_delta) -%}
+      {%- do adapter.drop_relation(existing_relation) -%}
+    {%- endif -%}
+    {%- call statement('main', language=language) -%}
+      {{ create_table_as(False, this, compiled_code, language) }}
+    {%- endcall -%}
+  {%- elif adapter.has_nothing_new() -%}
+    {%- do log(this ~ ': nothing new in its inputs, nothing written') -%}
+    {%- call noop_statement('main', 'NOTHING NEW', 'NOTHING NEW', 0) -%} {%- endcall -%}
+  {%- else -%}
+    {%- call statement('create_tmp_relation', language=language) -%}
+      {{ create_table_as(True, tmp_relation, compiled_code, language) }}
+    {%- endcall -%}
+    {%- do process_schema_changes(on_schema_change, tmp_relation, existing_relation) -%}
+    {%- call statement('main') -%}
+      {%- if strategy == 'replace_where' -%}
+        {{ get_replace_where_sql(tmp_relation, this) }}
+      {%- else -%}
+        {{ dbt_spark_get_incremental_sql(strategy, tmp_relation, this, existing_relation, config.get('unique_key'), predicates) }}
+      {%- endif -%}
+    {%- endcall -%}
+    {%- if language == 'python' -%}
+      {%- do adapter.drop_relation(tmp_relation.incorporate(type='table')) -%}
+    {%- endif -%}
+  {%- endif -%}
+  {%- do persist_constraints(this, model) -%}
+
+  {% do apply_grants(this, config.get('grants'), should_revoke(existing_relation, full_refresh_mode)) %}
+  {%- if is_rebuild -%}
+    {%- do persist_docs(this, model) -%}
+  {%- endif -%}
+  {{ run_hooks(post_hooks) }}
+  {{ return({'relations': [this]}) }}
+{%- endmaterialization %}
