@@ -37,7 +37,7 @@ lint: setup ## ruff, mypy and sqlfluff: seconds, no Spark
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary
-	@$(SQLFLUFF) lint --disable-progress-bar --nocolor $(SQL)
+	@$(SQLFLUFF) lint -q --disable-progress-bar --nocolor $(SQL)
 
 format: setup ## let ruff and sqlfluff rewrite what they can
 	@$(BIN)/ruff check --quiet --fix .
@@ -76,10 +76,11 @@ clean: ## remove what tools leave behind (caches, dbt's target and logs); data s
 	@find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +
 
 clean-state: ## remove all data: landing, warehouse, metastore, logs
-	@case "$$(cd "$(CURDIR)" && mkdir -p "$(STATE)" && cd "$(STATE)" && pwd -P)/" in \
-		/ | "$$HOME/" | "$(CURDIR)/") echo "make: $(STATE) is not a state folder; not removed" >&2; exit 1 ;; \
-	esac
-	@rm -rf "$(STATE)"
+	@test -d "$(STATE)" || exit 0; state="$$(cd "$(STATE)" && pwd -P)"; \
+	case "$$(pwd -P)/ $$HOME/" in "$${state%/}"/* | *" $${state%/}"/*) \
+		echo "make: $(STATE) holds more than state; not removed" >&2; exit 1 ;; \
+	esac; \
+	rm -rf "$$state"
 
 clean-env: ## remove .venv
 	@rm -rf .venv

@@ -296,7 +296,10 @@ def check_dbt(project: Path, profiles: Path) -> Finding:
 
     from dbt.config.runtime import load_profile, load_project
     from dbt.flags import set_from_args
+    from dbt_common.context import set_invocation_context
 
+    # What dbt's command line does first: env_var() in a file reads from it.
+    set_invocation_context(os.environ)
     set_from_args(Namespace(PROFILES_DIR=str(profiles), PROJECT_DIR=str(project)), None)
     if not (profiles / "profiles.yml").is_file():
         return fail("dbt", f"{profiles / 'profiles.yml'} is missing; restore it, or set DBT_PROFILES_DIR")

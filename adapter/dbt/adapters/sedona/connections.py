@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 import threading
 import uuid
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,9 @@ from dbt.adapters.sedona import errors, progress, session
 from dbt.adapters.sedona.retry import RetryPolicy, on_conflict
 
 logger = AdapterLogger("Sedona")
+
+_ANSI = "spark.sql.ansi.enabled"
+_MASTER = re.compile(r"local(\[(\*|\d+)(,\d+)?\]|-cluster\[\d+,\d+,\d+\])?|spark://.+|yarn|k8s://.+")
 
 
 @dataclass
@@ -43,6 +48,33 @@ class SedonaCredentials(SparkCredentials):
     conflict_retries: int = 5
     conflict_retry_base_s: float = 2.0
     conflict_retry_cap_s: float = 30.0
+
+    @classmethod
+    def __pre_deserialize__(cls, data: Any) -> Any:
+        known = [f.name for f in fields(cls)]
+        for name in data:
+            # dbt passes over what it doesn't know, and a slip of the pen would silently mean the default.
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                raise DbtRuntimeError(
+                    f"The profile's field {name} is unknown to dbt-sedona"
+                    + (f": did you mean {near[0]}?" if near else f". Known are: {', '.join(known)}")
+                )
+        return super().__pre_deserialize__(data)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _MASTER.fullmatch(self.master):
+            raise DbtRuntimeError(
+                f"The profile's master: '{self.master}' is none that Spark knows: "
+                "use local[*], local[2], spark://host:port, yarn or k8s://https://host:port"
+            )
+        for name in ("conflict_retries", "conflict_retry_base_s", "conflict_retry_cap_s"):
+            if getattr(self, name) < 0:
+                raise DbtRuntimeError(f"The profile's {name} must be 0 or more, got {getattr(self, name)}")
+        # dbt-spark switches ANSI mode off whatever the profile says; here the profile has the last word.
+        if (ansi := self.spark_config.get(_ANSI)) is not None:
+            self.server_side_parameters[_ANSI] = _spark_text(ansi)
 
     @property
     def type(self) -> str:
@@ -64,7 +96,7 @@ class SedonaCredentials(SparkCredentials):
             state_dir=state_dir,
             log_dir=project_root / self.log_dir if self.log_dir else state_dir / "logs",
             driver_memory=self.driver_memory,
-            spark_config=tuple(sorted((key, str(value)) for key, value in self.spark_config.items())),
+            spark_config=tuple(sorted((key, _spark_text(value)) for key, value in self.spark_config.items())),
         )
 
 
@@ -212,6 +244,11 @@ def _already_ran(frame: Any) -> bool:
     """Spark runs commands (DDL, INSERT, MERGE, SET) at once and keeps their result; only queries are lazy."""
     plan = frame._jdf.queryExecution().logical().getClass().getSimpleName()
     return plan in ("CommandResult", "LocalRelation")
+
+
+def _spark_text(value: Any) -> str:
+    """A YAML value as Spark writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _literal(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Any
 
@@ -11,7 +12,10 @@ _CONFLICT = re.compile(
     r"|(Concurrent(Append|DeleteRead|DeleteDelete|Transaction|Write|Modification)|MetadataChanged|ProtocolChanged)Exception"
 )
 _PYTHON_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\w+)')
-_PYTHON_ERROR = re.compile(r"^(?P<error>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Warning)\b.*)$", re.MULTILINE)
+# What follows a message: the query's text, its plan, the JVM's trace.
+_TAIL = re.compile(r"\n\s*== SQL|;\n\s*'?[A-Z+]|\nJVM stacktrace|\n\s+at |\nDriver stacktrace")
+# Spark's words around the real reason.
+_WRAPPER = re.compile(r"Job aborted|Task failed|\[TASK_WRITE_FAILED\]|Exception thrown in|Writing job aborted")
 
 
 def is_conflict(error: BaseException) -> bool:
@@ -23,8 +27,7 @@ def one_line(error: BaseException) -> str:
     text = full_text(error)
     if "Traceback (most recent call last)" in text and (message := _python_line(text)):
         return message
-    text = re.split(r"\n\s*== SQL|;\n'|\nJVM stacktrace|\n\s+at |\nDriver stacktrace", text, maxsplit=1)[0]
-    line = " ".join(text.split())
+    line = " ".join(_TAIL.split(text.strip(), maxsplit=1)[0].split())
     condition = _condition(error)
     return line if not condition or condition in line else f"[{condition}] {line}"
 
@@ -34,16 +37,27 @@ def full_text(error: BaseException) -> str:
     java = getattr(error, "java_exception", None)
     if java is None:
         return str(error)
-    text = ""
+    text, condition = "", None
     while java is not None:
-        text = java.getMessage() or java.getClass().getSimpleName()
+        message = java.getMessage() or java.getClass().getSimpleName()
+        # Sedona's says which function failed, and repeats the cause that follows it.
+        if not (text and message in text) or _WRAPPER.match(text):
+            text, condition = message, _java_condition(java) or condition
         java = java.getCause()
-    return f"[{_java_condition(error.java_exception)}] {text}" if _java_condition(error.java_exception) else text  # type: ignore[attr-defined]
+    return text if not condition or condition in text else f"[{condition}] {text}"
+
+
+def silence_pyspark() -> None:
+    """Spark's Python side prints every failed query as JSON to the terminal; the caller reports it already."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _java_condition(java: Any) -> str | None:
     try:
-        return str(java.getErrorClass())
+        return java.getErrorClass()
     except Exception:  # only Spark's own throwables have a class of error
         return None
 
@@ -58,9 +72,10 @@ def _condition(error: BaseException) -> str | None:
 
 def _python_line(text: str) -> str | None:
     """A Python function's failure inside a query: where it stood and what it raised."""
-    frames = [frame for frame in _PYTHON_FRAME.finditer(text) if "/pyspark/" not in frame["file"]]
-    raised = _PYTHON_ERROR.findall(text)
+    trace = text[text.rindex("Traceback (most recent call last)") :].split("\n\tat ", maxsplit=1)[0]
+    frames = [frame for frame in _PYTHON_FRAME.finditer(trace) if "/pyspark/" not in frame["file"]]
+    raised = [line for line in trace.splitlines()[1:] if line.strip() and not line.startswith((" ", "\t"))]
     if not frames or not raised:
         return None
     last = frames[-1]
-    return f"Python function {last['function']} failed at {last['file']}, line {last['line']}: {raised[-1]}"
+    return f"Python function {last['function']} failed at {last['file']}, line {last['line']}: {raised[0]}"

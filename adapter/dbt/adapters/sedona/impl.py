@@ -15,6 +15,7 @@ from dbt_common.contracts.constraints import ConstraintType
 
 from dbt.adapters.sedona import session
 from dbt.adapters.sedona.connections import SedonaConnectionManager
+from dbt.adapters.sedona.delta_log import TableLog
 from dbt.adapters.sedona.files import list_files
 from dbt.adapters.sedona.input_versions import InputVersions
 from dbt.adapters.sedona.python_models import SessionPythonJobHelper
@@ -68,10 +69,26 @@ class SedonaAdapter(SparkAdapter):
 
     def pre_model_hook(self, config: Any) -> None:
         """The commits of this model carry the versions of the inputs that it was compiled against."""
-        self._inputs.apply(self)
+        self._model_inputs().apply(self)
 
     def post_model_hook(self, config: Any, context: Any) -> None:
-        self._inputs.forget(self)
+        self._model_inputs().forget(self)
+
+    def _model_inputs(self) -> InputVersions:
+        """Of the model that this thread is at: dbt names the connection after it."""
+        connection = self.connections.get_if_exists()
+        self._inputs.enter(connection.name if connection else None)
+        return self._inputs
+
+    def spark_session(self) -> Any:
+        """This thread's session, or None where a server has it."""
+        if self.config.credentials.method != SparkConnectionMethod.SESSION:
+            return None
+        return session.thread_session(SedonaConnectionManager.prepared_settings(self.config.credentials))
+
+    def table_log(self, name: str) -> TableLog | None:
+        spark = self.spark_session()
+        return TableLog(spark, name) if spark is not None else None
 
     @available
     def project_path(self, path: str) -> str:
@@ -87,17 +104,22 @@ class SedonaAdapter(SparkAdapter):
     @available
     def read_input(self, target: Any, relation: Any) -> dict[str, Any]:
         """Notes that this model reads `relation` at its present version: {last, version, has_changed}."""
-        return self._inputs.read(self, target, relation)
+        return self._model_inputs().read(self, target, relation)
+
+    @available
+    def note_change(self, name: str, has_changed: bool) -> None:
+        """Says of an input that is no Delta table whether it has changed since this model's last run."""
+        self._model_inputs().note_change(name, has_changed)
 
     @available
     def has_nothing_new(self) -> bool:
         """True if this model named its inputs and none has changed since the table's last run."""
-        return self._inputs.nothing_new()
+        return self._model_inputs().nothing_new()
 
     @available
     def set_replace_predicate(self, predicate: str) -> None:
-        self._inputs.replace_predicate = predicate
+        self._model_inputs().replace_predicate = predicate
 
     @available
     def replace_predicate(self) -> str | None:
-        return self._inputs.replace_predicate
+        return self._model_inputs().replace_predicate

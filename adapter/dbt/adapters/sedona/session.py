@@ -13,7 +13,7 @@ from typing import Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sedona import class_archive, functions, python_macros
+from dbt.adapters.sedona import class_archive, errors, functions, python_macros
 from dbt.adapters.sedona.jars import jar_paths
 from dbt.adapters.sedona.java import find_java, launcher_home
 
@@ -132,6 +132,7 @@ def _start(settings: SessionSettings) -> Any:
     config, environment = launch_plan(settings)
     os.environ.update(environment)
     conf = SparkConf(loadDefaults=False).setAll(list(config.items()))
+    errors.silence_pyspark()
     try:
         return SparkSession.builder.config(conf=conf).enableHiveSupport().getOrCreate()
     except Exception as error:

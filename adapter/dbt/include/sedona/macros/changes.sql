@@ -3,7 +3,9 @@
   in the model's commit and a run in which no named input has changed writes nothing.
 #}
 {% macro new_rows(relation) %}
-  {%- if not execute -%}
+  {# An ephemeral model, or the given rows of a unit test, is no table and has no versions: all of it is new. #}
+  {%- if not execute or relation.is_cte -%}
+    {%- do adapter.note_change(relation.identifier, true) if execute -%}
     {{ return(relation) }}
   {%- endif -%}
   {%- set read = adapter.read_input(this if is_incremental() else none, relation) -%}
@@ -27,7 +29,28 @@
 {% endmacro %}
 
 
+{#
+  The distinct values of an expression among the rows that were added, changed or removed since this model last ran: as a
+  relation of one column, `name`. On a first or full run, of all rows.
+#}
+{% macro changed_values(relation, expression, name) %}
+  {%- set rows = relation -%}
+  {%- if execute -%}
+    {%- set read = adapter.read_input(this if is_incremental() else none, relation) -%}
+    {%- if read.last is not none -%}
+      {%- if read.has_changed -%}
+        {%- set table = relation.schema ~ '.' ~ relation.identifier -%}
+        {%- set rows = "table_changes('" ~ table ~ "', " ~ (read.last + 1) ~ ", " ~ read.version ~ ")" -%}
+      {%- else -%}
+        {%- set rows = '(select * from ' ~ relation ~ ' where false)' -%}
+      {%- endif -%}
+    {%- endif -%}
+  {%- endif -%}
+  (select distinct {{ expression }} as {{ name }} from {{ rows }})
+{% endmacro %}
+
+
 {# True on a first or full run, or if the input was written to since this model last ran. #}
 {% macro has_changed(relation) %}
-  {{ return(execute and adapter.read_input(this if is_incremental() else none, relation).has_changed) }}
+  {{ return(execute and (relation.is_cte or adapter.read_input(this if is_incremental() else none, relation).has_changed)) }}
 {% endmacro %}

@@ -1,3 +1,25 @@
+{#
+  A new table is born with its constraints: they are table properties of the statement that writes the rows, so that rows
+  which break one are never committed, and the old table stays. An ALTER afterwards would come too late, and be a scan more.
+#}
+{% macro sedona__tblproperties_clause() -%}
+  {%- set properties = {} -%}
+  {%- do properties.update(config.get('tblproperties') or {}) -%}
+  {%- if config.get('contract').enforced and config.get('file_format', 'delta') == 'delta' -%}
+    {%- for name, expression in _wanted_constraints(model).items() -%}
+      {%- do properties.update({'delta.constraints.' ~ name: expression}) -%}
+    {%- endfor -%}
+  {%- endif -%}
+  {%- if properties %}
+    tblproperties (
+      {%- for name, value in properties.items() %}
+      '{{ name }}' = '{{ (value | string).replace("\\", "\\\\").replace("'", "\\'") }}'{{ ',' if not loop.last }}
+      {%- endfor %}
+    )
+  {%- endif %}
+{%- endmacro -%}
+
+
 {# CHECK constraints as the contract has them: missing ones are added, ours that are no longer declared are dropped. #}
 {% macro sedona__persist_constraints(relation, model) %}
   {%- if config.get('contract').enforced and config.get('file_format', 'delta') == 'delta' -%}
@@ -24,11 +46,12 @@
   {%- set wanted = {} -%}
   {%- for constraint in model.constraints if constraint.type == 'check' -%}
     {%- set hash = local_md5(constraint.expression)[:8] -%}
-    {%- do wanted.update({'dbt_' ~ (constraint.name or 'check') ~ '_' ~ hash: constraint.expression}) -%}
+    {# Delta keeps names in lower case. #}
+    {%- do wanted.update({'dbt_' ~ ((constraint.name or 'check') | lower) ~ '_' ~ hash: constraint.expression}) -%}
   {%- endfor -%}
   {%- for constraint in model.constraints if constraint.type == 'not_null' -%}
     {%- for column in constraint.columns -%}
-      {%- do wanted.update({'dbt_not_null_' ~ column: column ~ ' is not null'}) -%}
+      {%- do wanted.update({'dbt_not_null_' ~ (column | lower): column ~ ' is not null'}) -%}
     {%- endfor -%}
   {%- endfor -%}
   {%- set checks = [] -%}

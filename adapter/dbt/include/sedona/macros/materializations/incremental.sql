@@ -18,7 +18,8 @@
     {%- set tmp_relation = tmp_relation.include(database=false, schema=false) -%}
   {%- endif -%}
 
-  {%- if strategy in ['insert_overwrite', 'microbatch'] and config.get('partition_by') -%}
+  {%- set by_partition = strategy in ['insert_overwrite', 'microbatch'] and config.get('partition_by') -%}
+  {%- if by_partition -%}
     {%- call statement() -%} set spark.sql.sources.partitionOverwriteMode = DYNAMIC {%- endcall -%}
   {%- endif -%}
 
@@ -49,6 +50,10 @@
     {%- if language == 'python' -%}
       {%- do adapter.drop_relation(tmp_relation.incorporate(type='table')) -%}
     {%- endif -%}
+  {%- endif -%}
+  {# The session goes on to other models: they must not overwrite by partition without asking. #}
+  {%- if by_partition -%}
+    {%- call statement() -%} reset spark.sql.sources.partitionOverwriteMode {%- endcall -%}
   {%- endif -%}
   {%- do persist_constraints(this, model) -%}
 

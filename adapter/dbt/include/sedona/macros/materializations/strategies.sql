@@ -13,6 +13,9 @@
     {%- endif -%}
     {%- set keys = [unique_key] if unique_key is string else unique_key -%}
     {%- set conditions = [] + (incremental_predicates or []) -%}
+    {%- set columns = get_merge_update_columns(
+      config.get('merge_update_columns'), config.get('merge_exclude_columns'), adapter.get_columns_in_relation(target)
+    ) -%}
     {%- for key in keys -%}
       {%- do conditions.append('source.' ~ key ~ ' = target.' ~ key) -%}
     {%- endfor -%}
@@ -20,8 +23,10 @@
     using {{ source }} as source
     on {{ conditions | join(' and ') }}
     {% if delete_when -%} when matched and ({{ delete_when }}) then delete {%- endif %}
-    when matched {% if update_when %}and ({{ update_when }}){% endif %} then update set *
-    when not matched {% if delete_when %}and not ({{ delete_when }}){% endif %} then insert *
+    when matched {% if update_when %}and ({{ update_when }}){% endif %} then update set
+    {%- for column in columns or [] %} {{ column }} = source.{{ column }}{{ ',' if not loop.last }}{% else %} *{% endfor %}
+    {# A condition that is null is not true: such a row is no deletion, and must not get lost. #}
+    when not matched {% if delete_when %}and not coalesce(({{ delete_when }}), false){% endif %} then insert *
   {%- endif -%}
 {% endmacro %}
 

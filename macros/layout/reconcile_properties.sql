@@ -1,0 +1,28 @@
+{# Sets the declared table properties that the table lacks or has otherwise; no commit where nothing differs. #}
+{% macro reconcile_properties(relation) %}
+    {%- set declared = {} -%}
+    {%- do declared.update(config.get('tblproperties', {})) -%}
+    {%- if 'geometry_types' in model.config.meta -%}
+        {%- do declared.update({'geostrata.geo': tojson(geo_metadata(model.config.meta.geometry_types))}) -%}
+    {%- endif -%}
+    {%- set present = {} -%}
+    {%- for row in fetch_tbl_properties(relation).rows -%}
+        {%- do present.update({row[0]: row[1]}) -%}
+    {%- endfor -%}
+    {%- set differing = {} -%}
+    {%- for name, value in declared.items() if present.get(name) != value | string -%}
+        {%- do differing.update({name: value | string}) -%}
+    {%- endfor -%}
+    {%- if differing -%}
+        {%- do run_query(set_properties_sql(relation, differing)) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro set_properties_sql(relation, properties) -%}
+    alter table {{ relation }} set tblproperties (
+        {%- for name, value in properties.items() %}
+        '{{ name }}' = '{{ value | replace("\\", "\\\\") | replace("'", "\\'") }}'{{ ',' if not loop.last }}
+        {%- endfor %}
+    )
+{%- endmacro %}

@@ -1,0 +1,81 @@
+{%- do recompute_if_changed([ref('zones'), ref('parcels'), ref('zone_activity_daily')]) %}
+
+with
+
+zones as (
+
+    select
+        zone_id,
+        zone_name,
+        zone_type,
+        population,
+        geometry,
+        bbox,
+        h3,
+        st_geomfromwkb(geometry) as shape
+
+    from {{ ref('zones') }}
+
+),
+
+parcels as (
+
+    select
+        assessed_value,
+        st_pointonsurface(st_geomfromwkb(geometry)) as point
+
+    from {{ ref('parcels') }}
+
+),
+
+activity as (
+
+    select
+        zone_id,
+        sum(event_count) as event_count,
+        max(event_date) as last_event_date
+
+    from {{ ref('zone_activity_daily') }}
+
+    group by zone_id
+
+),
+
+-- a parcel belongs to the zones that hold its representative point
+holdings as (
+
+    select /*+ broadcast(zones) */
+        zones.zone_id,
+        count(*) as parcel_count,
+        sum(parcels.assessed_value) as assessed_value
+
+    from parcels
+
+    inner join zones
+        on st_intersects(zones.shape, parcels.point)
+
+    group by zones.zone_id
+
+)
+
+select
+    zones.zone_id,
+    zones.zone_name,
+    zones.zone_type,
+    zones.population,
+    coalesce(holdings.parcel_count, 0) as parcel_count,
+    coalesce(holdings.assessed_value, 0) as assessed_value,
+    coalesce(activity.event_count, 0) as event_count,
+    st_areaspheroid(zones.shape) as area_m2,
+    zones.geometry,
+    zones.bbox,
+    zones.h3,
+    activity.last_event_date
+
+from zones
+
+left join holdings
+    on zones.zone_id = holdings.zone_id
+
+left join activity
+    on zones.zone_id = activity.zone_id

@@ -1,0 +1,42 @@
+{{
+    config(
+        incremental_strategy='merge',
+        unique_key='parcel_id',
+        merge_delete_when='source.geometry is null',
+        merge_update_when='source._row_id <> target._row_id',
+    )
+}}
+
+with
+
+newest as (
+
+    {{ newest_versions(ref('parcels_checked'), 'parcel_id') }}
+
+),
+
+parsed as (
+
+    select
+        *,
+        st_geomfromwkb(geometry) as geom
+
+    from newest
+
+)
+
+select
+    parcel_id,
+    land_use,
+    source_crs,
+    assessed_value,
+    geometry,
+    {{ bbox('geom') }} as bbox,
+    {{ h3_cell('st_pointonsurface(geom)', var('h3_resolution')) }} as h3,
+    updated_at,
+    _source_file,
+    _ingested_at,
+    _batch_id,
+    _row_id
+
+from parsed

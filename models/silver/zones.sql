@@ -1,0 +1,43 @@
+{{
+    config(
+        incremental_strategy='merge',
+        unique_key='zone_id',
+        merge_delete_when='source.geometry is null',
+        merge_update_when='source._row_id <> target._row_id',
+    )
+}}
+
+with
+
+newest as (
+
+    {{ newest_versions(ref('zones_checked'), 'zone_id') }}
+
+),
+
+parsed as (
+
+    select
+        *,
+        st_geomfromwkb(geometry) as geom
+
+    from newest
+
+)
+
+select
+    zone_id,
+    zone_name,
+    zone_type,
+    source_crs,
+    population,
+    geometry,
+    {{ bbox('geom') }} as bbox,
+    {{ h3_cell('st_pointonsurface(geom)', var('h3_resolution')) }} as h3,
+    updated_at,
+    _source_file,
+    _ingested_at,
+    _batch_id,
+    _row_id
+
+from parsed

@@ -1,0 +1,81 @@
+"""dbt's conformance suite: show, debug, query comments, the --empty flag, stored failures."""
+
+from dbt.tests.adapter.dbt_debug.test_dbt_debug import BaseDebugPostgres, BaseDebugProfileVariable
+from dbt.tests.adapter.dbt_show.test_dbt_show import (
+    BaseShowDoesNotHandleDoubleLimit,
+    BaseShowLimit,
+    BaseShowSqlHeader,
+)
+from dbt.tests.adapter.empty.test_empty import BaseTestEmpty, BaseTestEmptyInlineSourceRef
+from dbt.tests.adapter.query_comment.test_query_comment import (
+    BaseEmptyQueryComments,
+    BaseMacroArgsQueryComments,
+    BaseMacroInvalidQueryComments,
+    BaseMacroQueryComments,
+    BaseNullQueryComments,
+    BaseQueryComments,
+)
+from dbt.tests.adapter.store_test_failures_tests.test_store_test_failures import (
+    BaseStoreTestFailures,
+    BaseStoreTestFailuresLimit,
+)
+
+
+class TestShowLimit(BaseShowLimit):
+    pass
+
+
+class TestShowSqlHeader(BaseShowSqlHeader):
+    pass
+
+
+class TestShowDoesNotHandleDoubleLimit(BaseShowDoesNotHandleDoubleLimit):
+    pass
+
+
+class TestDebugPostgres(BaseDebugPostgres):
+    pass
+
+
+class TestDebugProfileVariable(BaseDebugProfileVariable):
+    pass
+
+
+class TestQueryComments(BaseQueryComments):
+    pass
+
+
+class TestMacroQueryComments(BaseMacroQueryComments):
+    pass
+
+
+class TestMacroArgsQueryComments(BaseMacroArgsQueryComments):
+    pass
+
+
+class TestMacroInvalidQueryComments(BaseMacroInvalidQueryComments):
+    pass
+
+
+class TestNullQueryComments(BaseNullQueryComments):
+    pass
+
+
+class TestEmptyQueryComments(BaseEmptyQueryComments):
+    pass
+
+
+class TestEmpty(BaseTestEmpty):
+    pass
+
+
+class TestEmptyInlineSourceRef(BaseTestEmptyInlineSourceRef):
+    pass
+
+
+class TestStoreTestFailures(BaseStoreTestFailures):
+    pass
+
+
+class TestStoreTestFailuresLimit(BaseStoreTestFailuresLimit):
+    pass

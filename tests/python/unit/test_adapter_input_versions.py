@@ -1,0 +1,175 @@
+"""Which input versions a model notes, and when there is nothing new."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+from dbt.adapters.sedona.delta_log import Commit
+from dbt.adapters.sedona.input_versions import InputVersions
+
+
+class Name:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def render(self) -> str:
+        return self.name
+
+
+class FakeLog:
+    def __init__(self, commits: list[Commit]) -> None:
+        self._commits = commits
+        self.versions = [commit.version for commit in commits]
+
+    def newest(self, limit: int) -> list[Commit]:
+        return self._commits[:limit]
+
+    def commit(self, version: int) -> Commit:
+        return next(commit for commit in self._commits if commit.version == version)
+
+
+class FakeTables:
+    """Stands for the adapter and the tables' logs: newest commit first, as (version, userMetadata)."""
+
+    def __init__(self, **histories: list[tuple[int, str | None]]) -> None:
+        self.histories = histories
+        self.incarnation = "first"
+        self.statements: list[str] = []
+
+    def table_log(self, name: str) -> Any:
+        commits = self.histories[name]
+        return FakeLog([Commit(version, text, f"{self.incarnation}-{version}") for version, text in commits])
+
+    def execute(self, sql: str, **_: Any) -> None:
+        self.statements.append(sql)
+
+
+class FakeServer(FakeTables):
+    """As seen through a server: SQL only."""
+
+    def table_log(self, name: str) -> None:
+        return None
+
+    def execute(self, sql: str, **_: Any) -> Any:
+        words = sql.split()
+        assert words[:2] == ["describe", "history"]
+        rows = [{"version": version, "userMetadata": text} for version, text in self.histories[words[2]]]
+        return None, SimpleNamespace(rows=rows[: int(words[4])])
+
+
+def note(**versions: int) -> str:
+    return json.dumps({"dbt_inputs": versions})
+
+
+def test_a_first_run_reads_all_and_notes_the_version() -> None:
+    tables = FakeTables(source=[(7, None)])
+    inputs = InputVersions()
+    assert inputs.read(tables, None, Name("source")) == {"last": None, "version": 7, "has_changed": True}
+    assert not inputs.nothing_new()
+    inputs.apply(tables)
+    assert tables.statements == [
+        'set spark.databricks.delta.commitInfo.userMetadata = {"dbt_inputs": {"source": 7}, '
+        '"dbt_input_transactions": {"source": "first-7"}}'
+    ]
+
+
+def test_a_later_run_asks_for_what_came_since() -> None:
+    tables = FakeTables(source=[(9, None)], target=[(3, note(source=7))])
+    read = InputVersions().read(tables, Name("target"), Name("source"))
+    assert read == {"last": 7, "version": 9, "has_changed": True}
+
+
+def test_nothing_new_only_if_no_input_has_changed() -> None:
+    tables = FakeTables(one=[(4, None)], two=[(6, None)], target=[(3, note(one=4, two=5))])
+    inputs = InputVersions()
+    inputs.read(tables, Name("target"), Name("one"))
+    assert inputs.nothing_new()
+    inputs.read(tables, Name("target"), Name("two"))
+    assert not inputs.nothing_new()
+
+
+def test_a_model_that_names_no_input_always_writes() -> None:
+    assert not InputVersions().nothing_new()
+
+
+def test_the_note_is_found_behind_other_commits() -> None:
+    history = [(8, None), (7, "somebody's words"), (6, '["a list"]'), (5, note(source=2)), (4, note(source=1))]
+    tables = FakeTables(source=[(2, None)], target=history)
+    assert InputVersions().read(tables, Name("target"), Name("source"))["last"] == 2
+
+
+def test_a_note_too_far_back_means_read_all() -> None:
+    history = [(99 - number, None) for number in range(60)] + [(39, note(source=2))]
+    tables = FakeTables(source=[(2, None)], target=history)
+    assert InputVersions().read(tables, Name("target"), Name("source"))["last"] is None
+
+
+def test_the_version_is_read_once_a_model() -> None:
+    """Two CTEs on one input must see the same version, even if somebody writes in between."""
+    tables = FakeTables(source=[(7, None)])
+    inputs = InputVersions()
+    inputs.read(tables, None, Name("source"))
+    tables.histories["source"] = [(8, None)]
+    assert inputs.read(tables, None, Name("source"))["version"] == 7
+
+
+def test_forgetting_leaves_nothing_for_the_next_model() -> None:
+    tables = FakeTables(source=[(7, None)])
+    inputs = InputVersions()
+    inputs.read(tables, None, Name("source"))
+    inputs.replace_predicate = "day = '2024-01-01'"
+    inputs.forget(tables)
+    assert tables.statements == ["reset spark.databricks.delta.commitInfo.userMetadata"]
+    assert inputs.replace_predicate is None
+    tables.statements.clear()
+    inputs.apply(tables)
+    inputs.forget(tables)
+    assert tables.statements == []
+
+
+def test_inputs_that_are_no_tables() -> None:
+    inputs = InputVersions()
+    inputs.note_change("landing/parcels", False)
+    assert inputs.nothing_new()
+    inputs.note_change("landing/zones", True)
+    assert not inputs.nothing_new()
+
+
+def test_an_input_made_anew_is_read_whole() -> None:
+    """Dropped and created again, it has reached the noted version a second time, with other rows."""
+    transactions = {"source": "first-2"}
+    told = json.dumps({"dbt_inputs": {"source": 2}, "dbt_input_transactions": transactions})
+    tables = FakeTables(source=[(2, None), (1, None)], target=[(3, told)])
+    assert InputVersions().read(tables, Name("target"), Name("source"))["has_changed"] is False
+    tables.incarnation = "second"
+    read = InputVersions().read(tables, Name("target"), Name("source"))
+    assert read == {"last": None, "version": 2, "has_changed": True}
+
+
+def test_an_input_whose_versions_went_back_is_read_whole() -> None:
+    tables = FakeServer(source=[(2, None)], target=[(3, note(source=9))])
+    read = InputVersions().read(tables, Name("target"), Name("source"))
+    assert read == {"last": None, "version": 2, "has_changed": True}
+
+
+def test_through_a_server_it_is_plain_sql() -> None:
+    tables = FakeServer(source=[(9, None), (8, None)], target=[(4, None), (3, note(source=7))])
+    read = InputVersions().read(tables, Name("target"), Name("source"))
+    assert read == {"last": 7, "version": 9, "has_changed": True}
+
+
+def test_what_a_failed_model_left_is_not_the_next_ones() -> None:
+    """dbt compiles, and may fail there; only what is executed is told to forget."""
+    tables = FakeTables(source=[(4, None)], target=[(3, note(source=4))])
+    inputs = InputVersions()
+    inputs.enter("model.one")
+    inputs.read(tables, Name("target"), Name("source"))
+    inputs.replace_predicate = "true"
+    assert inputs.nothing_new()
+    inputs.enter("model.one")
+    assert inputs.nothing_new()
+    inputs.enter("model.two")
+    assert not inputs.nothing_new()
+    assert inputs.replace_predicate is None
