@@ -30,10 +30,11 @@ class TestShowSqlHeader(BaseShowSqlHeader):
 
 
 class TestShowDoesNotHandleDoubleLimit(BaseShowDoesNotHandleDoubleLimit):
-    pass
+    # Spark's words for it.
+    DATABASE_ERROR_MESSAGE = "[PARSE_SYNTAX_ERROR] Syntax error at or near 'limit'"
 
 
-class TestDebugPostgres(BaseDebugPostgres):
+class TestDebug(BaseDebugPostgres):
     pass
 
 

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt_common.exceptions import DbtRuntimeError
-
 from dbt.adapters.sedona import session
 from dbt.adapters.sedona.connections import SedonaCredentials
 from dbt.adapters.sedona.java import JavaHome
+from dbt_common.exceptions import DbtRuntimeError
 
 
 def credentials(**fields: Any) -> SedonaCredentials:
@@ -31,7 +30,7 @@ def test_a_schema_is_all_a_profile_needs() -> None:
 def test_an_unknown_field_is_refused() -> None:
     with pytest.raises(DbtRuntimeError, match="masterr is unknown to dbt-sedona: did you mean master"):
         credentials(masterr="local[2]")
-    with pytest.raises(DbtRuntimeError, match="Known are: .*state_dir"):
+    with pytest.raises(DbtRuntimeError, match=r"Known are: .*state_dir"):
         credentials(xyz=1)
 
 
@@ -45,7 +44,17 @@ def test_a_bad_master_is_refused_in_one_line(master: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "master", ["local", "local[*]", "local[4]", "local[2,3]", "spark://host:7077", "spark://a:1,b:2", "yarn", "k8s://https://host"]
+    "master",
+    [
+        "local",
+        "local[*]",
+        "local[4]",
+        "local[2,3]",
+        "spark://host:7077",
+        "spark://a:1,b:2",
+        "yarn",
+        "k8s://https://host",
+    ],
 )
 def test_masters_that_spark_knows(master: str) -> None:
     assert credentials(master=master).master == master

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from dbt.adapters.sedona.errors import is_conflict, one_line
 
 
@@ -23,7 +22,9 @@ class SparkError(Exception):
 class Throwable:
     """As a Java exception seen through py4j."""
 
-    def __init__(self, message: str | None, cause: Any = None, condition: str | None = None, kind: str = "Error"):
+    def __init__(
+        self, message: str | None, cause: Any = None, condition: str | None = None, kind: str = "Error"
+    ):
         self._message, self._cause, self._condition, self._kind = message, cause, condition, kind
 
     def getMessage(self) -> str | None:  # noqa: N802

@@ -95,7 +95,13 @@ def test_a_model_that_names_no_input_always_writes() -> None:
 
 
 def test_the_note_is_found_behind_other_commits() -> None:
-    history = [(8, None), (7, "somebody's words"), (6, '["a list"]'), (5, note(source=2)), (4, note(source=1))]
+    history = [
+        (8, None),
+        (7, "somebody's words"),
+        (6, '["a list"]'),
+        (5, note(source=2)),
+        (4, note(source=1)),
+    ]
     tables = FakeTables(source=[(2, None)], target=history)
     assert InputVersions().read(tables, Name("target"), Name("source"))["last"] == 2
 

@@ -6,10 +6,9 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from dbt_common.exceptions import DbtRuntimeError
-
 from dbt.adapters.sedona import jars
 from dbt.adapters.sedona.jars import Jar
+from dbt_common.exceptions import DbtRuntimeError
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from dbt_common.exceptions import DbtRuntimeError
-
 from dbt.adapters.sedona import java
+from dbt_common.exceptions import DbtRuntimeError
 
 
 def fake_java(home: Path, version: str) -> Path:
@@ -92,7 +91,15 @@ def test_the_launcher_drops_the_module_that_packaged_runtimes_lack(
     log = tmp_path / "jvm.log"
     monkeypatch.setenv("DBT_SEDONA_JVM_LOG", str(log))
     home = java.launcher_home(java.JavaHome(real.parent.parent, 21, packaged=True), tmp_path / "launcher")
-    command = [home / "bin" / "java", "-Da=b c", "--add-modules=jdk.incubator.vector", "-cp", "x:y", "Main", ""]
+    command = [
+        home / "bin" / "java",
+        "-Da=b c",
+        "--add-modules=jdk.incubator.vector",
+        "-cp",
+        "x:y",
+        "Main",
+        "",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["<-Da=b c>", "<-cp>", "<x:y>", "<Main>", "<>"]
     assert done.stderr == ""

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt_common.exceptions import DbtRuntimeError
-
 from dbt.adapters.sedona import python_macros
+from dbt_common.exceptions import DbtRuntimeError
 
 
 class FakeSpark:
@@ -111,8 +110,12 @@ def test_series_parameters_mean_whole_batches(tmp_path: Path) -> None:
     def batch(text: pd.Series) -> pd.Series: return text
     """
     assert python_macros.is_vectorised(only_function(macro_file(tmp_path, "a.py", text)))
-    assert not python_macros.is_vectorised(only_function(macro_file(tmp_path, "b.py", "def row(x: str) -> str: ...\n")))
-    assert not python_macros.is_vectorised(only_function(macro_file(tmp_path, "c.py", "def none() -> str: ...\n")))
+    assert not python_macros.is_vectorised(
+        only_function(macro_file(tmp_path, "b.py", "def row(x: str) -> str: ...\n"))
+    )
+    assert not python_macros.is_vectorised(
+        only_function(macro_file(tmp_path, "c.py", "def none() -> str: ...\n"))
+    )
 
 
 def test_registers_every_file_of_every_folder(tmp_path: Path) -> None:
@@ -160,9 +163,13 @@ def test_a_type_that_spark_does_not_know(tmp_path: Path) -> None:
 
     class Refuses(FakeSpark):
         def register(self, name: str, function: Any) -> None:
-            raise ValueError("[PARSE_SYNTAX_ERROR] Syntax error at or near 'such'.\n\n== SQL ==\nno such type")
+            raise ValueError(
+                "[PARSE_SYNTAX_ERROR] Syntax error at or near 'such'.\n\n== SQL ==\nno such type"
+            )
 
     with pytest.raises(DbtRuntimeError) as caught:
         python_macros.register(Refuses(), [tmp_path])
-    assert caught.value.msg.startswith(f"Python macro f in {path} could not be registered: [PARSE_SYNTAX_ERROR]")
+    assert caught.value.msg.startswith(
+        f"Python macro f in {path} could not be registered: [PARSE_SYNTAX_ERROR]"
+    )
     assert "\n" not in caught.value.msg

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from dbt.adapters.sedona import retry
 from dbt.adapters.sedona.retry import RetryPolicy, on_conflict
 
-CONFLICT = "[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] Transaction conflict detected. A concurrent MERGE added data."
+CONFLICT = (
+    "[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] Transaction conflict detected. A concurrent MERGE added data."
+)
 
 
 class Statement:

@@ -24,9 +24,8 @@ def environment_dir() -> Path:
 
 
 def archive_path(java: JavaHome) -> Path:
-    from pyspark import __version__
-
     from dbt.adapters.sedona.jars import JARS, cache_dir
+    from pyspark import __version__
 
     parts = [str(java.home), str(java.version), __version__, str(cache_dir()), *(jar.sha256 for jar in JARS)]
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]

@@ -14,6 +14,8 @@ from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.sedona import errors, progress, session
+from dbt.adapters.sedona.retry import RetryPolicy, on_conflict
 from dbt.adapters.spark.connections import (
     SparkConnectionManager,
     SparkConnectionMethod,
@@ -21,9 +23,6 @@ from dbt.adapters.spark.connections import (
     SparkCredentials,
 )
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
-
-from dbt.adapters.sedona import errors, progress, session
-from dbt.adapters.sedona.retry import RetryPolicy, on_conflict
 
 logger = AdapterLogger("Sedona")
 
@@ -210,7 +209,7 @@ class SedonaConnectionManager(SparkConnectionManager):
 
     # The adapter fills these in: dbt opens connections by a class method, which knows credentials only.
     project_root: Path = Path.cwd()
-    python_macro_folders: list[Path] = []
+    python_macro_folders: tuple[Path, ...] = ()
     _prepared: session.SessionSettings | None = None
     _preparing = threading.Lock()
 
@@ -220,15 +219,21 @@ class SedonaConnectionManager(SparkConnectionManager):
         settings = credentials.session_settings(cls.project_root)
         with cls._preparing:
             if cls._prepared != settings:
-                session.register_python_macros(settings, cls.python_macro_folders)
+                session.register_python_macros(settings, list(cls.python_macro_folders))
                 cls._prepared = settings
         return settings
 
     @classmethod
     def use_project(cls, project_root: Path, python_macro_folders: list[Path]) -> None:
         cls.project_root = project_root
-        cls.python_macro_folders = python_macro_folders
+        cls.python_macro_folders = tuple(python_macro_folders)
         cls._prepared = None
+
+    @classmethod
+    def data_type_code_to_name(cls, type_code: Any) -> str:
+        """The session's cursor gives whole Spark types; dbt-spark would cut `struct<x_min: double>` at the underscore."""
+        is_spark_type = isinstance(type_code, str) and not type_code.endswith("_TYPE")
+        return type_code if is_spark_type else super().data_type_code_to_name(type_code)
 
     def execute(
         self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None

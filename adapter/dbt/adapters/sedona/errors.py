@@ -15,7 +15,9 @@ _PYTHON_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<
 # What follows a message: the query's text, its plan, the JVM's trace.
 _TAIL = re.compile(r"\n\s*== SQL|;\n\s*'?[A-Z+]|\nJVM stacktrace|\n\s+at |\nDriver stacktrace")
 # Spark's words around the real reason.
-_WRAPPER = re.compile(r"Job aborted|Task failed|\[TASK_WRITE_FAILED\]|Exception thrown in|Writing job aborted")
+_WRAPPER = re.compile(
+    r"Job aborted|Task failed|\[TASK_WRITE_FAILED\]|Exception thrown in|Writing job aborted"
+)
 
 
 def is_conflict(error: BaseException) -> bool:

@@ -20,7 +20,12 @@ def list_files(spark: Any, location: str) -> list[dict[str, Any]]:
         uri = status.getPath().toUri()
         parts = uri.getPath()[len(root) :].strip("/").split("/")
         if not any(part.startswith(("_", ".")) for part in parts):
-            # `_metadata.file_path` writes a local file as file:///path, Hadoop as file:/path.
-            name = uri.toString() if uri.getAuthority() else f"{uri.getScheme()}://{uri.getRawPath()}"
-            files.append({"path": name, "modified_ms": status.getModificationTime(), "bytes": status.getLen()})
+            # Written as `_metadata.file_path` writes it, so that the two can be compared.
+            files.append(
+                {
+                    "path": uri.toString(),
+                    "modified_ms": status.getModificationTime(),
+                    "bytes": status.getLen(),
+                }
+            )
     return sorted(files, key=lambda file: file["path"])

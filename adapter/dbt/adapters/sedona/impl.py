@@ -4,30 +4,46 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dbt.adapters.base import PythonJobHelper, available
+from dbt.adapters.base import BaseRelation, PythonJobHelper, available
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
-from dbt.adapters.spark.connections import SparkConnectionMethod
-from dbt.adapters.spark.impl import SparkAdapter
-from dbt_common.contracts.constraints import ConstraintType
-
-from dbt.adapters.sedona import session
+from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.sedona import catalog, errors, relations, session
 from dbt.adapters.sedona.connections import SedonaConnectionManager
 from dbt.adapters.sedona.delta_log import TableLog
 from dbt.adapters.sedona.files import list_files
 from dbt.adapters.sedona.input_versions import InputVersions
 from dbt.adapters.sedona.python_models import SessionPythonJobHelper
+from dbt.adapters.spark.column import SparkColumn
+from dbt.adapters.spark.connections import SparkConnectionMethod
+from dbt.adapters.spark.impl import SparkAdapter
+from dbt_common.clients.agate_helper import build_type_tester
+from dbt_common.contracts.constraints import ConstraintType
+from dbt_common.exceptions import DbtDatabaseError
+
+if TYPE_CHECKING:
+    import agate
 
 # These talk to tables; the others (parse, ls, clean, deps) never need Spark.
-_COMMANDS_THAT_QUERY = {"build", "run", "test", "seed", "snapshot", "show", "generate", "run-operation", "freshness"}
+_COMMANDS_THAT_QUERY = {
+    "build",
+    "run",
+    "test",
+    "seed",
+    "snapshot",
+    "show",
+    "generate",
+    "run-operation",
+    "freshness",
+}
 
 
 class SedonaAdapter(SparkAdapter):
     ConnectionManager = SedonaConnectionManager
 
-    CONSTRAINT_SUPPORT = {
+    CONSTRAINT_SUPPORT: ClassVar = {
         # not_null becomes a CHECK: open-source Delta refuses SET NOT NULL on a replaced table.
         ConstraintType.check: ConstraintSupport.ENFORCED,
         ConstraintType.not_null: ConstraintSupport.ENFORCED,
@@ -41,7 +57,8 @@ class SedonaAdapter(SparkAdapter):
 
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)
-        root = Path(config.project_root or ".").resolve()
+        # `dbt debug` hands over a profile without a project.
+        root = Path(getattr(config, "project_root", None) or ".").resolve()
         folders = [root / path / "python" for path in getattr(config, "macro_paths", None) or ["macros"]]
         SedonaConnectionManager.use_project(root, folders)
         self._inputs = InputVersions()
@@ -50,7 +67,10 @@ class SedonaAdapter(SparkAdapter):
 
     def _will_query(self) -> bool:
         command = getattr(getattr(self.config, "args", None), "which", None)
-        return command in _COMMANDS_THAT_QUERY and self.config.credentials.method == SparkConnectionMethod.SESSION
+        return (
+            command in _COMMANDS_THAT_QUERY
+            and self.config.credentials.method == SparkConnectionMethod.SESSION
+        )
 
     def _start_early(self) -> None:
         """Spark starts while dbt still parses the project."""
@@ -89,6 +109,67 @@ class SedonaAdapter(SparkAdapter):
     def table_log(self, name: str) -> TableLog | None:
         spark = self.spark_session()
         return TableLog(spark, name) if spark is not None else None
+
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """One call to the metastore; `show table extended` asks it once a table."""
+        spark = self.spark_session()
+        if spark is None:
+            return super().list_relations_without_caching(schema_relation)
+        return [
+            self.Relation.create(
+                schema=schema_relation.schema,
+                identifier=table.name,
+                type=RelationType.View if table.is_view else RelationType.Table,
+                is_delta=table.provider == "delta",
+                is_iceberg=table.provider == "iceberg",
+                is_hudi=table.provider == "hudi",
+            )
+            for table in relations.list_tables(spark, str(schema_relation.schema))
+        ]
+
+    def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkColumn]:
+        spark = self.spark_session()
+        if spark is None:
+            return super().get_columns_in_relation(relation)
+        try:
+            found = relations.columns(spark, relation.render())
+        except Exception as error:
+            message = errors.one_line(error)
+            if message.startswith("[TABLE_OR_VIEW_NOT_FOUND]"):
+                return []
+            raise DbtDatabaseError(message) from error
+        return [
+            SparkColumn(
+                column=name,
+                dtype=data_type,
+                column_index=index,
+                table_schema=relation.schema,
+                table_name=relation.identifier,
+                table_type=relation.type,
+            )
+            for index, (name, data_type) in enumerate(found)
+        ]
+
+    @available
+    def delta_properties(self, relation: BaseRelation) -> dict[str, str]:
+        """The table properties of a Delta table."""
+        spark = self.spark_session()
+        if spark is not None:
+            return relations.delta_properties(spark, relation.render())
+        _, table = self.execute(f"show tblproperties {relation}", fetch=True)
+        return {row[0]: row[1] for row in table.rows}
+
+    def _get_one_catalog(self, information_schema: Any, schemas: set[str], used_schemas: Any) -> agate.Table:
+        """Of one schema; the last argument is what the project knows, whatever dbt-spark calls it."""
+        import agate
+
+        (schema,) = schemas
+        known = {(str(node.schema).lower(), str(node.identifier).lower()) for node in used_schemas}
+        rows: list[dict[str, Any]] = []
+        for relation in self.list_relations(information_schema.database, schema):
+            if (str(relation.schema).lower(), str(relation.identifier).lower()) in known:
+                rows += catalog.rows_of(self, relation)
+        return agate.Table.from_object(rows, column_types=build_type_tester(catalog.text_columns()))
 
     @available
     def project_path(self, path: str) -> str:

@@ -26,13 +26,19 @@ class Jar:
 
 # Proven together with pyspark 4.0.5. `spark.jars.packages` would drag in 35 artifacts, another Hadoop among them.
 JARS = (
-    Jar("io.delta:delta-spark_4.0_2.13:4.4.0", "49e899667168b9412f83cbe894ce264107d7b896d6c5e12edca4e216845c1104"),
+    Jar(
+        "io.delta:delta-spark_4.0_2.13:4.4.0",
+        "49e899667168b9412f83cbe894ce264107d7b896d6c5e12edca4e216845c1104",
+    ),
     Jar("io.delta:delta-storage:4.4.0", "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc"),
     Jar(
         "org.apache.sedona:sedona-spark-shaded-4.0_2.13:1.8.0",
         "c847cec67cd06b43c7a2f67086fa56fd6044564a539128e598cf68262fe53a2f",
     ),
-    Jar("org.datasyslab:geotools-wrapper:1.8.1-33.1", "d6b4cef01a171fd8278c224e5f0110fdcbb344b2db04dbebba2e5f4b0ed7bad5"),
+    Jar(
+        "org.datasyslab:geotools-wrapper:1.8.1-33.1",
+        "d6b4cef01a171fd8278c224e5f0110fdcbb344b2db04dbebba2e5f4b0ed7bad5",
+    ),
 )
 
 

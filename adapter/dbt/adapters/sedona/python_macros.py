@@ -18,9 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dbt_common.exceptions import DbtRuntimeError
-
 from dbt.adapters.sedona import functions
+from dbt_common.exceptions import DbtRuntimeError
 
 _DDL = {
     str: "string",
@@ -46,7 +45,9 @@ def returns(ddl: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def register(spark: Any, folders: list[Path]) -> list[str]:
     """Registers every public function of every module; returns the SQL names."""
     names: dict[str, Path] = {}
-    for path in sorted(path for folder in folders for path in folder.glob("*.py") if not path.name.startswith("_")):
+    for path in sorted(
+        path for folder in folders for path in folder.glob("*.py") if not path.name.startswith("_")
+    ):
         for function in public_functions(load(path)):
             name = function.__name__
             if name in names:
@@ -61,13 +62,16 @@ def load(path: Path) -> ModuleType:
     """Imports one file by path and keeps it out of sys.modules: what isn't there is pickled whole, so that workers, on a
     cluster too, need no access to the project's files."""
     spec = importlib.util.spec_from_file_location(f"dbt_python_macros_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise DbtRuntimeError(f"Python macro file {path} is no Python module")
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except Exception as error:
         line = _line_in(path, error)
-        raise DbtRuntimeError(f"Python macro file {path}{line} could not be loaded: {type(error).__name__}: {error}") from error
+        raise DbtRuntimeError(
+            f"Python macro file {path}{line} could not be loaded: {type(error).__name__}: {error}"
+        ) from error
     return module
 
 
@@ -107,7 +111,9 @@ def _register_one(spark: Any, path: Path, function: Callable[..., Any]) -> None:
         raise
     except Exception as error:
         first = str(error).splitlines()[0]
-        raise DbtRuntimeError(f"Python macro {function.__name__} in {path} could not be registered: {first}") from error
+        raise DbtRuntimeError(
+            f"Python macro {function.__name__} in {path} could not be registered: {first}"
+        ) from error
 
 
 def _line_in(path: Path, error: Exception) -> str:

@@ -6,10 +6,9 @@ import traceback
 from typing import Any
 
 from dbt.adapters.base import PythonJobHelper
-from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
-
 from dbt.adapters.sedona import errors, session
 from dbt.adapters.sedona.connections import SedonaConnectionManager
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 
 class SessionPythonJobHelper(PythonJobHelper):
@@ -21,7 +20,7 @@ class SessionPythonJobHelper(PythonJobHelper):
         spark = session.thread_session(SedonaConnectionManager.prepared_settings(self._credentials))
         namespace: dict[str, Any] = {"spark": spark, "__name__": "__dbt_model__"}
         try:
-            exec(compile(compiled_code, self._path, "exec"), namespace)
+            exec(compile(compiled_code, self._path, "exec"), namespace)  # noqa: S102  # a model is code to run
         except DbtRuntimeError:
             raise
         except Exception as error:
@@ -31,6 +30,8 @@ class SessionPythonJobHelper(PythonJobHelper):
         """The model's own line: dbt appends its code below the file's, so that numbers agree."""
         if isinstance(error, SyntaxError):
             return f"line {error.lineno}: SyntaxError: "
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self._path]
+        frames = [
+            frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self._path
+        ]
         name = "" if hasattr(error, "getCondition") else f"{type(error).__name__}: "
         return f"line {frames[-1].lineno}: {name}" if frames else name

@@ -35,7 +35,10 @@ def main(coordinates: list[str]) -> int:
             name = f"{group}_{artifact}-{version}.jar"
             found = [path for path in _ivy_folders(spark) if (path / name).is_file()]
             if not found:
-                print(f"{coordinate} was resolved but {name} is nowhere in {_ivy_folders(spark)}", file=sys.stderr)
+                print(
+                    f"{coordinate} was resolved but {name} is nowhere in {_ivy_folders(spark)}",
+                    file=sys.stderr,
+                )
                 return 1
             paths.append(str(found[0] / name))
         spark.stop()

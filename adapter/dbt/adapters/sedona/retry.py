@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from dbt.adapters.events.logging import AdapterLogger
-
 from dbt.adapters.sedona.errors import is_conflict, one_line
 
 logger = AdapterLogger("Sedona")
@@ -26,7 +25,7 @@ class RetryPolicy:
         """Exponential growth up to the cap; half of each delay is random, so that two losers don't meet again."""
         for attempt in range(self.retries):
             whole = min(self.cap_s, self.base_s * 2**attempt)
-            yield whole * (0.5 + random.random() / 2)
+            yield whole * (0.5 + random.random() / 2)  # noqa: S311  # no secret, only spread
 
 
 def on_conflict(

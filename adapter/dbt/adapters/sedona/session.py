@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt_common.exceptions import DbtRuntimeError
-
 from dbt.adapters.sedona import class_archive, errors, functions, python_macros
 from dbt.adapters.sedona.jars import jar_paths
 from dbt.adapters.sedona.java import find_java, launcher_home
+from dbt_common.exceptions import DbtRuntimeError
 
 logger = AdapterLogger("Sedona")
 

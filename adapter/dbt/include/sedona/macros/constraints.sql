@@ -25,8 +25,8 @@
   {%- if config.get('contract').enforced and config.get('file_format', 'delta') == 'delta' -%}
     {%- set wanted = _wanted_constraints(model) -%}
     {%- set present = {} -%}
-    {%- for row in fetch_tbl_properties(relation).rows if row[0].startswith('delta.constraints.') -%}
-      {%- do present.update({row[0][18:]: row[1]}) -%}
+    {%- for name, value in adapter.delta_properties(relation).items() if name.startswith('delta.constraints.') -%}
+      {%- do present.update({name[18:]: value}) -%}
     {%- endfor -%}
     {%- for name in present if name.startswith('dbt_') and name not in wanted -%}
       {%- call statement() -%} alter table {{ relation }} drop constraint {{ name }} {%- endcall -%}

@@ -1,0 +1,49 @@
+"""Tables and columns through the session's own catalog: one call where SQL needs a statement a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Table:
+    name: str
+    is_view: bool
+    provider: str | None
+
+
+def list_tables(spark: Any, schema: str) -> list[Table]:
+    """All tables and views of a schema, or none if there is no such schema."""
+    catalog = spark._jsparkSession.sharedState().externalCatalog()
+    if not catalog.databaseExists(schema):
+        return []
+    tables = catalog.getTablesByName(schema, catalog.listTables(schema))
+    return [_table(table) for table in spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava(tables)]
+
+
+def _table(table: Any) -> Table:
+    provider = table.provider()
+    return Table(
+        name=table.identifier().table(),
+        is_view=table.tableType().name() == "VIEW",
+        provider=provider.get().lower() if provider.isDefined() else None,
+    )
+
+
+def columns(spark: Any, name: str) -> list[tuple[str, str]]:
+    """Name and type of each column of a table, view or temporary view."""
+    return [
+        # Spark turns char(n) and varchar(n) into strings and keeps what was declared here.
+        (column.name, column.metadata.get("__CHAR_VARCHAR_TYPE_STRING") or column.dataType.simpleString())
+        for column in spark.table(name).schema.fields
+    ]
+
+
+def delta_properties(spark: Any, name: str) -> dict[str, str]:
+    """A Delta table's properties as its log has them."""
+    session = spark._jsparkSession
+    identifier = session.sessionState().sqlParser().parseTableIdentifier(name)
+    snapshot = spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTableWithSnapshot(session, identifier)._2()
+    configuration = snapshot.metadata().configuration()
+    return dict(spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava(configuration))
