@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,20 @@ from dbt.tests.util import write_file
 
 # What a model, seed or snapshot of these tests is stored as: dbt-spark's own default is no Delta table.
 DELTA = {"+file_format": "delta"}
+PROJECT = {
+    "name": "town",
+    "profile": "town",
+    "models": {**DELTA, "+materialized": "table"},
+    "snapshots": DELTA,
+    "flags": {"send_anonymous_usage_stats": False},
+}
+# The tables have a handful of rows.
+SPARK_CONFIG = {
+    "spark.sql.shuffle.partitions": 1,
+    "spark.databricks.delta.snapshotPartitions": 1,
+    # Nothing here runs long enough to earn back what the optimising compiler costs.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -47,8 +65,7 @@ def dbt_profile_target(state_dir: Path) -> dict[str, Any]:
         "threads": 2,
         "state_dir": str(state_dir),
         "driver_memory": "2g",
-        # The tables have a handful of rows.
-        "spark_config": {"spark.sql.shuffle.partitions": 1, "spark.databricks.delta.snapshotPartitions": 1},
+        "spark_config": SPARK_CONFIG,
     }
 
 
@@ -87,3 +104,90 @@ def logs_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch_class: pytest
 def monkeypatch_class() -> Any:
     with pytest.MonkeyPatch.context() as patch:
         yield patch
+
+
+class Dbt:
+    """A small project of its own in the shared session: files in, results and rows out."""
+
+    def __init__(self, root: Path, state_dir: Path, schema: str) -> None:
+        self.root = root
+        self.schema = schema
+        self.write("dbt_project.yml", yaml.safe_dump(PROJECT))
+        self.profile = {
+            "type": "sedona",
+            "schema": schema,
+            "master": "local[2]",
+            "threads": 2,
+            "state_dir": str(state_dir),
+            "driver_memory": "2g",
+            "conflict_retry_base_s": 0.2,
+            "spark_config": SPARK_CONFIG,
+        }
+
+    def write(self, path: str, text: str) -> None:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text))
+
+    def write_profile(self) -> None:
+        profile = {"town": {"target": "local", "outputs": {"local": self.profile}}}
+        self.write("profiles.yml", yaml.safe_dump(profile))
+
+    def arguments(self, *words: str) -> list[str]:
+        self.write_profile()
+        return [*words, "--project-dir", str(self.root), "--profiles-dir", str(self.root)]
+
+    def run(self, *words: str, succeeds: bool = True) -> Any:
+        """Runs dbt in this process; gives its result."""
+        from dbt.cli.main import dbtRunner
+
+        done = dbtRunner().invoke(["--log-path", str(self.root / "logs"), *self.arguments(*words)])
+        nodes = getattr(done.result, "results", None) or []
+        messages = done.exception or [node.message for node in nodes]
+        assert done.success is succeeds, messages
+        return done.result
+
+    def messages(self, *words: str) -> dict[str, str]:
+        """Runs dbt where something must fail; gives each node's message."""
+        result = self.run(*words, succeeds=False)
+        return {node.node.name: node.message for node in result.results}
+
+    def process(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Runs plain `dbt` as a process of its own. Needs a state folder of its own, too."""
+        return subprocess.run(
+            self.command(*words), capture_output=True, text=True, cwd=self.root, timeout=300
+        )
+
+    def command(self, *words: str) -> list[str]:
+        return [str(Path(sys.executable).with_name("dbt")), "--no-use-colors", *self.arguments(*words)]
+
+    @property
+    def spark(self) -> Any:
+        from dbt.adapters.sedona import session
+
+        assert session._root_settings is not None, "the session starts with the first dbt command"
+        return session.thread_session(session._root_settings)
+
+    def sql(self, statement: str) -> list[tuple[Any, ...]]:
+        rows = self.spark.sql(statement.format(schema=self.schema)).collect()
+        return [tuple(row) for row in rows]
+
+    def history(self, table: str) -> list[tuple[int, str, str | None]]:
+        """Commits, newest first: version, operation, userMetadata."""
+        rows = self.spark.sql(f"describe history {self.schema}.{table}").collect()
+        return [(row["version"], row["operation"], row["userMetadata"]) for row in rows]
+
+
+@pytest.fixture
+def dbt(tmp_path: Path, state_dir: Path, request: pytest.FixtureRequest) -> Iterator[Dbt]:
+    """A project in the shared session, in a schema that is dropped afterwards."""
+    made = Dbt(tmp_path, state_dir, f"s{abs(hash(request.node.nodeid)):x}")
+    yield made
+    made.sql("drop schema if exists {schema} cascade")
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> Dbt:
+    """A project for processes of their own: the embedded metastore serves one process at a time."""
+    root = tmp_path_factory.mktemp("apart")
+    return Dbt(root, root / "state", "town")

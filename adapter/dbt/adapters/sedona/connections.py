@@ -126,9 +126,9 @@ class SessionHandle(SparkConnectionWrapper):
         self._frame = self.spark.sql(statement)
         self._rows = None
 
-    def run_python(self, run: Any) -> None:
+    def run_python(self, run: Any) -> Any:
         """Runs a Python model with the same care as a statement."""
-        self._run(run)
+        return self._run(run)
 
     def force(self) -> None:
         """Evaluates a query whose rows nobody wants: a hook that is a bare SELECT must run all the same."""
@@ -158,22 +158,31 @@ class SessionHandle(SparkConnectionWrapper):
         ]
 
     def _run(self, action: Any) -> Any:
+        self._stop_if_cancelled()
         context = self.spark.sparkContext
         context.setJobGroup(self._group, "dbt", interruptOnCancel=True)
         try:
             with progress.shown(context, self._group):
-                return on_conflict(action, self._policy)
+                return on_conflict(action, self._policy, sleep=self._pause)
         except DbtRuntimeError:
             raise
         except Exception as error:
             logger.debug(f"{type(error).__name__}: {error}")
-            if self._cancelled.is_set():
-                raise DbtDatabaseError("Cancelled") from None
+            self._stop_if_cancelled()
             raise DbtDatabaseError(errors.one_line(error)) from error
 
     def cancel(self) -> None:
         self._cancelled.set()
-        self.spark.sparkContext.cancelJobGroup(self._group)
+        # A statement is several jobs, with pauses between them in which there is nothing to cancel yet.
+        self.spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self._group, "cancelled by dbt")
+
+    def _pause(self, seconds: float) -> None:
+        self._cancelled.wait(seconds)
+        self._stop_if_cancelled()
+
+    def _stop_if_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            raise DbtDatabaseError("Cancelled") from None
 
     def close(self) -> None:
         self._frame = self._rows = None

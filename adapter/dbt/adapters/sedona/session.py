@@ -35,6 +35,8 @@ SETTINGS = {
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.kryo.registrator": "org.apache.sedona.core.serde.SedonaKryoRegistrator",
     "spark.ui.showConsoleProgress": "false",
+    # As dbt-spark has it, also where a Python model reaches the root session: a bad cast is NULL.
+    "spark.sql.ansi.enabled": "false",
     # Times are UTC whatever the machine's zone.
     "spark.sql.session.timeZone": "UTC",
     # The docs catalog shows nested types whole.

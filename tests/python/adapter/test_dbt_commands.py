@@ -1,12 +1,12 @@
 """dbt's conformance suite: show, debug, query comments, the --empty flag, stored failures."""
 
-from dbt.tests.adapter.dbt_debug.test_dbt_debug import BaseDebugPostgres, BaseDebugProfileVariable
+from dbt.tests.adapter.dbt_debug.test_dbt_debug import BaseDebugPostgres
 from dbt.tests.adapter.dbt_show.test_dbt_show import (
     BaseShowDoesNotHandleDoubleLimit,
     BaseShowLimit,
     BaseShowSqlHeader,
 )
-from dbt.tests.adapter.empty.test_empty import BaseTestEmpty, BaseTestEmptyInlineSourceRef
+from dbt.tests.adapter.empty.test_empty import BaseTestEmpty
 from dbt.tests.adapter.query_comment.test_query_comment import (
     BaseEmptyQueryComments,
     BaseMacroArgsQueryComments,
@@ -38,10 +38,6 @@ class TestDebug(BaseDebugPostgres):
     pass
 
 
-class TestDebugProfileVariable(BaseDebugProfileVariable):
-    pass
-
-
 class TestQueryComments(BaseQueryComments):
     pass
 
@@ -67,10 +63,6 @@ class TestEmptyQueryComments(BaseEmptyQueryComments):
 
 
 class TestEmpty(BaseTestEmpty):
-    pass
-
-
-class TestEmptyInlineSourceRef(BaseTestEmptyInlineSourceRef):
     pass
 
 

@@ -1,0 +1,174 @@
+"""What incremental models can do here: new rows only, deletes in a merge, replacing by condition, retries."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.sedona import retry
+
+SOURCE = """
+    {{ config(materialized='incremental', tblproperties={'delta.enableChangeDataFeed': 'true'}) }}
+    select explode(sequence(1, {{ var('rows', 3) }})) as id
+    {% if is_incremental() %} except select id from {{ this }} {% endif %}
+"""
+MERGE = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}"
+
+
+def test_new_rows_reads_each_row_once_and_notes_the_version(dbt: Any) -> None:
+    dbt.write("models/source.sql", SOURCE)
+    dbt.write(
+        "models/target.sql",
+        "{{ config(materialized='incremental') }} select id, 'x' as name from {{ new_rows(ref('source')) }}",
+    )
+    dbt.run("run")
+    dbt.run("run", "--vars", "{rows: 5}")
+    # Appended, so that a row read twice would be there twice.
+    assert dbt.sql("select count(*), count(distinct id) from {schema}.target") == [(5, 5)]
+    source_version = dbt.history("source")[0][0]
+    note = json.loads(dbt.history("target")[0][2])
+    assert note["dbt_inputs"] == {f"{dbt.schema}.source": source_version}
+
+    before = dbt.history("target")
+    result = dbt.run("run", "--select", "target")
+    assert dbt.history("target") == before
+    assert "NOTHING NEW" in result.results[0].message
+
+    dbt.run("run", "--full-refresh", "--vars", "{rows: 2}")
+    assert dbt.sql("select id from {schema}.target order by id") == [(1,), (2,)]
+
+    # Dropped and made again, the input begins at version 0: it is another table, read from its start.
+    dbt.sql("drop table {schema}.source")
+    dbt.write("models/target.sql", MERGE + "select id, 'y' as name from {{ new_rows(ref('source')) }}")
+    dbt.run("run", "--vars", "{rows: 4}")
+    assert dbt.sql("select id, name from {schema}.target order by id") == [(i, "y") for i in (1, 2, 3, 4)]
+
+
+def test_a_model_that_only_compiled_leaves_nothing_to_the_next(dbt: Any) -> None:
+    """The first model names an unchanged input and then fails to compile; the second, on the same thread, must write."""
+    dbt.write("models/source.sql", SOURCE)
+    dbt.write("models/a.sql", MERGE + "select id from {{ new_rows(ref('source')) }}")
+    dbt.write(
+        "models/b.sql", "{{ config(materialized='incremental') }} select 1 as id -- {{ ref('source') }}"
+    )
+    dbt.run("run")
+    broken = "{{ exceptions.raise_compiler_error('broken') if execute }}"
+    dbt.write("models/a.sql", MERGE + "select id from {{ new_rows(ref('source')) }} " + broken)
+    dbt.run("run", "--threads", "1", succeeds=False)
+    assert dbt.sql("select count(*) from {schema}.b") == [(2,)]
+
+
+def test_new_rows_in_a_unit_test_are_the_given_rows(dbt: Any) -> None:
+    dbt.write("models/source.sql", SOURCE)
+    dbt.write("models/target.sql", MERGE + "select id * 2 as id from {{ new_rows(ref('source')) }}")
+    dbt.write(
+        "models/unit.yml",
+        """
+        unit_tests:
+          - name: doubles
+            model: target
+            overrides: {macros: {is_incremental: true}}
+            given:
+              - {input: ref('source'), rows: [{id: 4}]}
+            expect: {rows: [{id: 8}]}
+        """,
+    )
+    dbt.run("build")
+
+
+def test_merge_delete_when(dbt: Any) -> None:
+    dbt.write(
+        "models/t.sql",
+        """
+        {{ config(
+            materialized='incremental', incremental_strategy='merge', unique_key='id',
+            merge_delete_when='source.is_deleted',
+            merge_update_when='source.name is distinct from target.name'
+        ) }}
+        {% if is_incremental() %}
+        select * from values (1, 'one', true), (2, 'two', false), (4, 'four', null), (5, 'five', true)
+            as t (id, name, is_deleted)
+        {% else %}
+        select * from values (1, 'one', false), (2, 'zwei', false), (3, 'three', null) as t (id, name, is_deleted)
+        {% endif %}
+        """,
+    )
+    dbt.run("run")
+    dbt.run("run")
+    assert dbt.sql("select id, name from {schema}.t order by id") == [(2, "two"), (3, "three"), (4, "four")]
+
+
+def test_replace_where(dbt: Any) -> None:
+    dbt.write(
+        "models/t.sql",
+        """
+        {{ config(materialized='incremental', incremental_strategy='replace_where') }}
+        {% if is_incremental() %} {{ replace_where("day = '2024-05-02'") }} {% endif %}
+        select '2024-05-02' as day, {{ var('n', 1) }} as n
+        {% if not is_incremental() %} union all select '2024-05-01', 1 {% endif %}
+        """,
+    )
+    dbt.run("run")
+    dbt.run("run", "--vars", "{n: 7}")
+    assert dbt.sql("select * from {schema}.t order by day") == [("2024-05-01", 1), ("2024-05-02", 7)]
+    dbt.write(
+        "models/t.sql",
+        "{{ config(materialized='incremental', incremental_strategy='replace_where') }} select 'a' as day, 1 as n",
+    )
+    assert "needs the rows to replace" in dbt.messages("run")["t"]
+
+
+def test_overwriting_partitions_stays_with_its_model(dbt: Any) -> None:
+    by_day = "materialized='incremental', incremental_strategy='insert_overwrite'"
+    rows = "select 1 as n, '{{ var('day', 1) }}' as day"
+    dbt.write("models/a.sql", "{{ config(" + by_day + ", partition_by='day') }} " + rows)
+    dbt.write("models/b.sql", "{{ config(" + by_day + ") }} " + rows + " -- {{ ref('a') }}")
+    dbt.run("run", "--threads", "1")
+    dbt.run("run", "--threads", "1", "--vars", "{day: 2}")
+    assert dbt.sql("select day from {schema}.a order by day") == [("1",), ("2",)]
+    assert dbt.sql("select day from {schema}.b") == [("2",)]
+
+
+def test_a_statement_that_lost_to_another_writer_runs_again(dbt: Any, monkeypatch: Any) -> None:
+    """The merge waits, in a Python macro, until another session has changed the very rows that it read."""
+    started, written = dbt.root / "started", dbt.root / "written"
+    dbt.write(
+        "macros/python/wait.py",
+        f"""
+        import pathlib
+        import time
+
+
+        def wait_for_the_other(number: int) -> int:
+            pathlib.Path({str(started)!r}).touch()
+            for _ in range(300):
+                if pathlib.Path({str(written)!r}).exists():
+                    break
+                time.sleep(0.1)
+            return number
+        """,
+    )
+    dbt.write(
+        "models/t.sql",
+        MERGE + "select 1 as id, {{ 'wait_for_the_other(5)' if is_incremental() else '0' }} as n",
+    )
+    dbt.run("run")
+    told: list[str] = []
+    monkeypatch.setattr(retry.logger, "info", told.append)
+    other = threading.Thread(target=_write_meanwhile, args=(dbt, started, written))
+    other.start()
+    dbt.run("run")
+    other.join()
+    assert dbt.sql("select * from {schema}.t") == [(1, 5)]
+    assert [operation for _, operation, _ in dbt.history("t")[:2]] == ["MERGE", "UPDATE"]
+    assert [line for line in told if line.startswith("Another writer changed the table: retry 1 of 5")]
+
+
+def _write_meanwhile(dbt: Any, started: Path, written: Path) -> None:
+    while not started.exists():
+        time.sleep(0.05)
+    dbt.sql("update {schema}.t set n = 100 where id = 1")
+    written.touch()
