@@ -26,7 +26,14 @@ def run(args: argparse.Namespace) -> int:
 def table(accounts: list[ledger.Account]) -> str:
     header = ["", "landed", "accepted", "quarantined", "superseded", "missing"]
     rows = [
-        [a.entity, f"{a.landed:,}", f"{a.accepted:,}", f"{a.quarantined:,}", f"{a.superseded:,}", f"{a.missing:,}"]
+        [
+            a.entity,
+            f"{a.landed:,}",
+            f"{a.accepted:,}",
+            f"{a.quarantined:,}",
+            f"{a.superseded:,}",
+            f"{a.missing:,}",
+        ]
         for a in accounts
     ]
     return text_table.render(header, rows)

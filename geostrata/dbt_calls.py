@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -17,15 +19,15 @@ def invoke(arguments: list[str], listener: Listener | None = None) -> Any:
 
     places = ["--project-dir", str(settings.project_dir()), "--profiles-dir", str(settings.profiles_dir())]
     logs = ["--log-path", str(settings.logs_dir())]
-    return dbtRunner(callbacks=[listener] if listener else []).invoke(
-        ["--quiet", *logs, *arguments, *places]
-    )
+    return dbtRunner(callbacks=[listener] if listener else []).invoke(["--quiet", *logs, *arguments, *places])
 
 
 def query(sql: str, target: str | None = None) -> list[dict[str, Any]]:
     """Rows of a query with `ref()`s, by `dbt show`."""
     chosen = ["--target", target] if target else []
-    outcome = invoke(["show", "--output", "json", "--limit", "-1", "--inline", sql, *chosen], _silent)
+    # `dbt show` prints its table as well; the rows are what we want.
+    with contextlib.redirect_stdout(io.StringIO()):
+        outcome = invoke(["show", "--limit", "-1", "--inline", sql, *chosen])
     if not outcome.success:
         raise GeostrataError(first_line(outcome))
     table = outcome.result.results[0].agate_table
@@ -36,9 +38,7 @@ def first_line(outcome: Any) -> str:
     """What went wrong, in one line."""
     if outcome.exception is not None:
         return " ".join(str(outcome.exception).split())
-    failed = [result for result in outcome.result.results if result.status in ("error", "fail", "runtime error")]
+    failed = [
+        result for result in outcome.result.results if result.status in ("error", "fail", "runtime error")
+    ]
     return " ".join(str(failed[0].message).split()) if failed else "dbt failed; see the log"
-
-
-def _silent(_event: Any) -> None:
-    """`dbt show` prints its table itself unless somebody listens; nobody needs to."""

@@ -29,8 +29,8 @@ class Account:
 
 def accounts(target: str | None = None) -> list[Account]:
     rows = dbt_calls.query("select * from {{ ref('row_ledger') }} order by entity", target)
-    names = [field.name for field in fields(Account)]
-    return [Account(**{name: row[name] if name == "entity" else int(row[name]) for name in names}) for row in rows]
+    counts = [field.name for field in fields(Account) if field.name != "entity"]
+    return [Account(row["entity"], *(int(row[name]) for name in counts)) for row in rows]
 
 
 def expectation_counts(target: str | None = None) -> dict[str, dict[str, int]]:

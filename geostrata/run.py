@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,9 @@ from geostrata.progress import BuildProgress, say
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", type=float, help="size of the demo town, if it is generated now (1)")
     parser.add_argument("--target", help="dbt target (the profile's default)")
-    parser.add_argument("--full-refresh", action="store_true", help="rebuild incremental tables from all landed files")
+    parser.add_argument(
+        "--full-refresh", action="store_true", help="rebuild incremental tables from all landed files"
+    )
 
 
 class Stages:
@@ -58,8 +61,15 @@ def run(args: argparse.Namespace) -> int:
         raise GeostrataError(f"the docs could not be generated: {dbt_calls.first_line(outcome)}")
     with stages.timed("ledger"):
         facts = summary.collect(args.target)
+    _record(stages, facts)
     print(summary.render(facts, stages.seconds))
     return 0 if facts.balances else 1
+
+
+def _record(stages: Stages, facts: summary.Facts) -> None:
+    """The run's figures for machines, beside its logs."""
+    record = {"seconds": stages.seconds, "accounts": [account.as_dict() for account in facts.accounts]}
+    (settings.logs_dir() / "last_run.json").write_text(json.dumps(record, indent=2))
 
 
 def _demo(stages: Stages, scale: float | None) -> None:
@@ -79,8 +89,6 @@ def _demo(stages: Stages, scale: float | None) -> None:
 
 
 def _check_scale(landing: Path, scale: float) -> None:
-    import json
-
     present = json.loads((landing / "manifest.json").read_text())["scale"]
     if present != scale:
         raise GeostrataError(

@@ -54,7 +54,9 @@ def compare(
         for name in sorted(wanted.keys() | failed.get(entity, {}).keys()):
             actual = failed.get(entity, {}).get(name, 0)
             if actual != wanted.get(name, 0):
-                differences.append(f"{entity} {name}: {actual:,} rows failed it, {wanted.get(name, 0):,} planted")
+                differences.append(
+                    f"{entity} {name}: {actual:,} rows failed it, {wanted.get(name, 0):,} planted"
+                )
     return differences
 
 
@@ -79,9 +81,15 @@ def render(facts: Facts, seconds: dict[str, float]) -> str:
     if facts.differences is not None:
         parts.append("All numbers equal the demo's manifest." if not facts.differences else "Not as planted:")
         parts += [f"  {line}" for line in facts.differences]
-    rows = [[table.name, f"{table.rows:,}", text_table.size(table.size), f"{table.files:,}"] for table in facts.gold]
+    rows = [
+        [table.name, f"{table.rows:,}", text_table.size(table.size), f"{table.files:,}"]
+        for table in facts.gold
+    ]
     parts += ["", text_table.render(["gold", "rows", "size", "files"], rows), ""]
-    parts += [text_table.render(["seconds", ""], [[name, f"{value:.1f}"] for name, value in seconds.items()]), ""]
+    parts += [
+        text_table.render(["seconds", ""], [[name, f"{value:.1f}"] for name, value in seconds.items()]),
+        "",
+    ]
     parts += _next_steps()
     return "\n".join(parts)
 

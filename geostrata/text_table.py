@@ -7,7 +7,10 @@ def render(header: list[str], rows: list[list[str]], indent: str = "  ") -> str:
     widths = [max(len(line[column]) for line in [header, *rows]) for column in range(len(header))]
     lines = []
     for line in [header, *rows]:
-        cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
+        cells = [
+            line[0].ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)),
+        ]
         lines.append((indent + "  ".join(cells)).rstrip())
     return "\n".join(lines)
 

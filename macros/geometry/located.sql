@@ -1,23 +1,23 @@
 {#
   Rows of a CTE with `wkb` (readable or null) and `source_crs`, each with its geometry in the source's CRS, whether that CRS
-  is known and holds the coordinates, and the geometry in EPSG:4326 where both are so.
+  is known and holds the coordinates, the geometry in EPSG:4326 where both are so, and whether that lies in the extent.
 #}
 {% macro located(cte) %}
     select
-        placed.* except (extent_box),
-        st_within(placed.geometry_4326, placed.extent_box) as is_within_extent
+        placed.*,
+        st_xmin(placed.geometry_4326) >= extents.min_lon
+        and st_ymin(placed.geometry_4326) >= extents.min_lat
+        and st_xmax(placed.geometry_4326) <= extents.max_lon
+        and st_ymax(placed.geometry_4326) <= extents.max_lat as is_within_extent
 
     from (
 
         select
             bounded.*,
-            st_polygonfromenvelope(
-                extents.min_lon, extents.min_lat, extents.max_lon, extents.max_lat
-            ) as extent_box,
             case
-                when not bounded.is_within_crs then null
-                when bounded.source_crs = 'EPSG:4326' then bounded.source_geometry
-                -- an unknown CRS would fail the whole job: bounds are null there
+                when bounded.source_crs = 'EPSG:4326' and bounded.is_within_crs
+                    then bounded.source_geometry
+                -- an unknown CRS would fail the whole job: it holds no coordinates
                 when bounded.is_within_crs
                     then st_transform(bounded.source_geometry, bounded.source_crs, 'EPSG:4326')
             end as geometry_4326
@@ -43,9 +43,9 @@
 
         ) as bounded
 
-        cross join {{ ref('extents') }} as extents
-
-        where extents.extent = '{{ var("extent", "town") }}'
-
     ) as placed
+
+    cross join {{ ref('extents') }} as extents
+
+    where extents.extent = '{{ var("extent", "town") }}'
 {% endmacro %}

@@ -1,10 +1,6 @@
 {# Sets the declared table properties that the table lacks or has otherwise; no commit where nothing differs. #}
 {% macro reconcile_properties(relation) %}
-    {%- set declared = {} -%}
-    {%- do declared.update(config.get('tblproperties', {})) -%}
-    {%- if 'geometry_types' in model.config.meta -%}
-        {%- do declared.update({'geostrata.geo': tojson(geo_metadata(model.config.meta.geometry_types))}) -%}
-    {%- endif -%}
+    {%- set declared = declared_properties() -%}
     {%- set present = {} -%}
     {%- for row in fetch_tbl_properties(relation).rows -%}
         {%- do present.update({row[0]: row[1]}) -%}
@@ -20,9 +16,14 @@
 
 
 {% macro set_properties_sql(relation, properties) -%}
-    alter table {{ relation }} set tblproperties (
+    alter table {{ relation }} set tblproperties {{ properties_sql(properties) }}
+{%- endmacro %}
+
+
+{% macro properties_sql(properties) -%}
+    (
         {%- for name, value in properties.items() %}
-        '{{ name }}' = '{{ value | replace("\\", "\\\\") | replace("'", "\\'") }}'{{ ',' if not loop.last }}
+        '{{ name }}' = '{{ value | string | replace("\\", "\\\\") | replace("'", "\\'") }}'{{ ',' if not loop.last }}
         {%- endfor %}
     )
 {%- endmacro %}

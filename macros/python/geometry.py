@@ -2,7 +2,6 @@
 
 import pandas as pd
 import shapely
-
 from dbt.adapters.sedona.python_macros import returns
 
 
@@ -19,4 +18,6 @@ def try_geojson(text: pd.Series) -> pd.Series:
 
 
 def _two_dimensional_wkb(geometries) -> pd.Series:  # type: ignore[no-untyped-def]  # an array of shapely's own objects
-    return pd.Series(shapely.to_wkb(shapely.force_2d(geometries), output_dimension=2, byte_order=1), dtype="object")
+    return pd.Series(
+        shapely.to_wkb(shapely.force_2d(geometries), output_dimension=2, byte_order=1), dtype="object"
+    )

@@ -26,12 +26,11 @@ cells as (
 
     from telemetry
 
-    lateral view inline(array(
-        {%- for resolution in [7, 8, 9] %}
-        struct({{ resolution }} as resolution, {{ h3_parent('h3', resolution) }} as h3)
-        {{- ',' if not loop.last }}
-        {%- endfor %}
-    )) cell as resolution, h3
+        lateral view inline(array(
+            struct(7 as resolution, {{ h3_parent('h3', 7) }} as h3),
+            struct(8 as resolution, {{ h3_parent('h3', 8) }} as h3),
+            struct(9 as resolution, {{ h3_parent('h3', 9) }} as h3)
+        )) cell as resolution, h3
 
     where {{ recomputed }}
 

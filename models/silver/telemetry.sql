@@ -11,7 +11,9 @@ first_landed as (
 
     select
         *,
-        row_number() over (partition by event_id order by _ingested_at asc, _row_id asc) as landing_rank
+        row_number() over (
+            partition by event_id order by _ingested_at asc, _row_id asc
+        ) as landing_rank
 
     from telemetry_checked
 
@@ -27,12 +29,10 @@ new_events as (
 
     from first_landed as fresh
 
-    {%- if is_incremental() %}
-
+    {% if is_incremental() %}
     left anti join {{ this }} as present
         on fresh.event_id = present.event_id
-
-    {%- endif %}
+    {% endif %}
 
     where fresh.landing_rank = 1
 

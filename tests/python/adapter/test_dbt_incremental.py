@@ -20,9 +20,6 @@ class TestIncrementalOnSchemaChange(BaseIncrementalOnSchemaChangeSetup):
     def project_config_update(self) -> dict[str, Any]:
         return {"models": {"+incremental_strategy": "merge", "+unique_key": "id"}}
 
-    def test_run_incremental_ignore(self, project: Any) -> None:
-        self.run_incremental_ignore(project)
-
     def test_run_incremental_append_new_columns(self, project: Any) -> None:
         self.run_incremental_append_new_columns(project)
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from dbt.tests.adapter.simple_seed import fixtures
 from dbt.tests.adapter.simple_seed.test_seed import (
-    BaseSeedParsing,
     BaseSeedWithUniqueDelimiter,
     BaseSimpleSeedEnabledViaConfig,
     BaseTestEmptySeed,
@@ -17,20 +16,11 @@ from dbt.tests.adapter.simple_seed.test_seed_type_override import BaseSimpleSeed
 
 
 class TestSimpleSeedEnabledViaConfig(BaseSimpleSeedEnabledViaConfig):
-    # Drops by `drop schema if exists test cascade` what was never made.
-    test_simple_seed_selection = None
-    test_simple_seed_exclude = None
-
-
-class TestSeedParsing(BaseSeedParsing):
-    # Compares with a table made by another database's SQL.
-    @pytest.fixture(scope="class", autouse=True)
-    def setUp(self) -> None:  # dbt's name
-        pass
+    pass
 
 
 class TestSeedWithUniqueDelimiter(BaseSeedWithUniqueDelimiter):
-    # As above; the seed itself is loaded.
+    # Compares with a table made by another database's SQL; here the seed is loaded, no more.
     @pytest.fixture(scope="class", autouse=True)
     def setUp(self) -> None:
         pass
@@ -50,7 +40,12 @@ class TestSimpleSeedColumnOverride(BaseSimpleSeedColumnOverride):
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
         yml = fixtures.properties__schema_yml
-        for theirs, ours in (("character varying(255)", "string"), ("text", "string"), ("integer", "bigint")):
+        for theirs, ours in (
+            ("character varying(255)", "string"),
+            ("timestamp without time zone", "timestamp"),
+            ("text", "string"),
+            ("integer", "bigint"),
+        ):
             yml = yml.replace(f"type: {theirs}", f"type: {ours}")
         return {"schema.yml": yml}
 

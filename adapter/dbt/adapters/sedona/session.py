@@ -31,6 +31,8 @@ SETTINGS = {
     "spark.sql.extensions": (
         "io.delta.sql.DeltaSparkSessionExtension,org.apache.sedona.sql.SedonaSqlExtensions"
     ),
+    # A table that says nothing else, in a hook or a Python model, is a Delta table.
+    "spark.sql.sources.default": "delta",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.kryo.registrator": "org.apache.sedona.core.serde.SedonaKryoRegistrator",

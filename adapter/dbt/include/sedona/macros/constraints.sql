@@ -4,7 +4,7 @@
 #}
 {% macro sedona__tblproperties_clause() -%}
   {%- set properties = {} -%}
-  {%- do properties.update(config.get('tblproperties') or {}) -%}
+  {%- do properties.update(adapter.dispatch('table_properties', 'dbt')()) -%}
   {%- if config.get('contract').enforced and config.get('file_format', 'delta') == 'delta' -%}
     {%- for name, expression in _wanted_constraints(model).items() -%}
       {%- do properties.update({'delta.constraints.' ~ name: expression}) -%}
@@ -18,6 +18,12 @@
     )
   {%- endif %}
 {%- endmacro -%}
+
+
+{# The properties of a new table besides its constraints. A project that derives some overrides this one. #}
+{% macro sedona__table_properties() %}
+  {{ return(config.get('tblproperties') or {}) }}
+{% endmacro %}
 
 
 {# CHECK constraints as the contract has them: missing ones are added, ours that are no longer declared are dropped. #}

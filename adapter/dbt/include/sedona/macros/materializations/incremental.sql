@@ -5,8 +5,12 @@
 {% materialization incremental, adapter='sedona', supported_languages=['sql', 'python'] -%}
   {%- set file_format = dbt_spark_validate_get_file_format(config.get('file_format', default='delta')) -%}
   {%- set strategy = config.get('incremental_strategy') or 'append' -%}
-  {%- if strategy != 'replace_where' -%}
-    {%- set strategy = dbt_spark_validate_get_incremental_strategy(strategy, file_format) -%}
+  {%- if strategy not in ['append', 'merge', 'insert_overwrite', 'microbatch', 'replace_where'] -%}
+    {%- do exceptions.raise_compiler_error(
+      'incremental_strategy must be append, merge, insert_overwrite, microbatch or replace_where, got ' ~ strategy
+    ) -%}
+  {%- elif strategy == 'merge' and file_format not in ['delta', 'iceberg', 'hudi'] or strategy == 'replace_where' and file_format != 'delta' -%}
+    {%- do exceptions.raise_compiler_error('incremental_strategy ' ~ strategy ~ ' needs file_format delta, got ' ~ file_format) -%}
   {%- endif -%}
   {%- set language = model['language'] -%}
   {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
