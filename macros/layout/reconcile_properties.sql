@@ -1,10 +1,7 @@
 {# Sets the declared table properties that the table lacks or has otherwise; no commit where nothing differs. #}
 {% macro reconcile_properties(relation) %}
     {%- set declared = declared_properties() -%}
-    {%- set present = {} -%}
-    {%- for row in fetch_tbl_properties(relation).rows -%}
-        {%- do present.update({row[0]: row[1]}) -%}
-    {%- endfor -%}
+    {%- set present = adapter.delta_properties(relation) -%}
     {%- set differing = {} -%}
     {%- for name, value in declared.items() if present.get(name) != value | string -%}
         {%- do differing.update({name: value | string}) -%}

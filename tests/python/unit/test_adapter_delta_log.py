@@ -76,7 +76,7 @@ def test_commits_newest_first(spark: Any, tmp_path: Path) -> None:
         (log_folder / other).touch()
     log = TableLog(spark, "town.t")
     assert log.versions == [0, 1, 10]
-    assert list(log.newest(2)) == [Commit(10, None, "c"), Commit(1, "a note", "b")]
+    assert list(log.newest(2)) == [Commit(10, None, None, "c"), Commit(1, "a note", None, "b")]
     assert log.commit(0).transaction == "a"
 
 

@@ -40,7 +40,7 @@ class FakeTables:
 
     def table_log(self, name: str) -> Any:
         commits = self.histories[name]
-        return FakeLog([Commit(version, text, f"{self.incarnation}-{version}") for version, text in commits])
+        return FakeLog([Commit(version, text, "WRITE", f"{self.incarnation}-{version}") for version, text in commits])
 
     def execute(self, sql: str, **_: Any) -> None:
         self.statements.append(sql)
@@ -55,7 +55,10 @@ class FakeServer(FakeTables):
     def execute(self, sql: str, **_: Any) -> Any:
         words = sql.split()
         assert words[:2] == ["describe", "history"]
-        rows = [{"version": version, "userMetadata": text} for version, text in self.histories[words[2]]]
+        rows = [
+            {"version": version, "userMetadata": text, "operation": "WRITE"}
+            for version, text in self.histories[words[2]]
+        ]
         return None, SimpleNamespace(rows=rows[: int(words[4])])
 
 

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -265,10 +266,12 @@ def _spark_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _literal(value: Any) -> Any:
-    """A seed's cell as SQL text."""
-    from dbt.adapters.spark.session import SessionConnectionWrapper
-
-    if isinstance(value, str):
-        value = value.replace("\\", "\\\\").replace("'", "\\'")
-    return SessionConnectionWrapper._fix_binding(value)
+def _literal(value: Any) -> str:
+    """A seed's cell as SQL text. An empty cell is null: dbt-spark's own session writes the word None."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float | Decimal):
+        return str(value)
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"

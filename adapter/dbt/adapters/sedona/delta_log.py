@@ -16,6 +16,8 @@ class Commit:
     version: int
     # What its writer left in Delta's `userMetadata`.
     note: str | None
+    # What its writer did: WRITE, MERGE, CREATE OR REPLACE TABLE AS SELECT, ...
+    operation: str | None
     # Delta's own identity of a commit: a table that was dropped and made again has others.
     transaction: str | None
 
@@ -38,7 +40,7 @@ class TableLog:
 
     def commit(self, version: int) -> Commit:
         info = self._commit_info(version)
-        return Commit(version, info.get("userMetadata"), info.get("txnId"))
+        return Commit(version, info.get("userMetadata"), info.get("operation"), info.get("txnId"))
 
     def _commit_info(self, version: int) -> dict[str, Any]:
         """Spark writes it as the first line, other writers as any."""

@@ -122,7 +122,7 @@ class SedonaAdapter(SparkAdapter):
         """One call to the metastore; `show table extended` asks it once a table."""
         if self.config.credentials.method != SparkConnectionMethod.SESSION:
             return super().list_relations_without_caching(schema_relation)
-        # dbt lists in threads of their own, which need no child session for that (a fifth of a second each).
+        # dbt lists in threads of their own, which need no child session for that (some 0.2 s each).
         spark = session.root_session(SedonaConnectionManager.prepared_settings(self.config.credentials))
         return [
             self.Relation.create(

@@ -109,12 +109,18 @@ def _newest_note(adapter: Any, name: str) -> dict[str, Noted]:
 
 
 def _is_another_table(adapter: Any, name: str, noted: Noted, present: Commit) -> bool:
-    """True if the input was dropped and made again since: its versions began anew and say nothing about the old ones."""
+    """True if the input was replaced, or dropped and made again, since: what it holds has no past in common with what was
+    read."""
     if noted.version > present.version:
         return True
     log: TableLog | None = adapter.table_log(name)
-    # Without the log's file, or with a note from another connection method, there is nothing to compare.
-    if log is None or noted.transaction is None or noted.version not in log.versions:
+    if log is None:
+        return False
+    later = (log.commit(version) for version in log.versions if version > noted.version)
+    if any((commit.operation or "").startswith(("CREATE OR REPLACE", "REPLACE", "RESTORE")) for commit in later):
+        return True
+    # Without the commit's file, or with a note from another connection method, there is nothing to compare.
+    if noted.transaction is None or noted.version not in log.versions:
         return False
     return log.commit(noted.version).transaction != noted.transaction
 
@@ -124,4 +130,4 @@ def _newest_commits(adapter: Any, name: str, limit: int) -> list[Commit]:
     if log is not None:
         return list(log.newest(limit))
     _, history = adapter.execute(f"describe history {name} limit {limit}", fetch=True)
-    return [Commit(int(row["version"]), row["userMetadata"], None) for row in history.rows]
+    return [Commit(int(row["version"]), row["userMetadata"], row["operation"], None) for row in history.rows]

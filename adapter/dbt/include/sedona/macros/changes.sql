@@ -10,6 +10,12 @@
   {%- endif -%}
   {%- set read = adapter.read_input(this if is_incremental() else none, relation) -%}
   {%- if read.last is none -%}
+    {%- if is_incremental() and (config.get('incremental_strategy') or 'append') == 'append' -%}
+      {{ exceptions.raise_compiler_error(
+        this ~ ' appends what is new in ' ~ relation ~ ', and can no longer tell what that is: ' ~ relation.identifier
+        ~ ' was replaced since, or the note of the last run is gone. Run again with --full-refresh.'
+      ) }}
+    {%- endif -%}
     {{ return(relation) }}
   {%- elif not read.has_changed -%}
     {{ return('(select * from ' ~ relation ~ ' where false)') }}
