@@ -54,6 +54,8 @@ parcel_places as (
 
     from parcels
 
+    where place is not null
+
 ),
 
 facility_places as (

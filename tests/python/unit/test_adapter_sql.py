@@ -82,6 +82,9 @@ class Project:
         return plain(result) if isinstance(result, str) else result
 
     # The adapter's side.
+    def dispatch(self, name: str, _: str) -> Any:
+        return self._context[f"sedona__{name}"]
+
     def get_columns_in_relation(self, _: Any) -> list[Any]:
         return [SimpleNamespace(quoted=f"`{name}`") for name in self.columns]
 
@@ -93,6 +96,9 @@ class Project:
 
     def read_input(self, target: Any, relation: Any) -> dict[str, Any]:
         return self.inputs[str(relation)]
+
+    def table_location(self, relation: Any) -> str:
+        return f"file:/{str(relation).replace('.', '/')}"
 
     def delta_properties(self, _: Any) -> dict[str, str]:
         return self.properties
@@ -180,9 +186,16 @@ def test_replace_where_must_be_told_what() -> None:
 
 
 def test_new_rows_on_a_first_run_is_the_relation_itself() -> None:
-    project, relation = Project(), Relation()
+    project, relation = Project(incremental_strategy="merge"), Relation()
     project.inputs["town.raw"] = {"last": None, "version": 3, "has_changed": True}
     assert project.run("new_rows", relation) is relation
+
+
+def test_new_rows_that_cannot_be_told_are_not_appended_twice() -> None:
+    project = Project(incremental_strategy="append")
+    project.inputs["town.raw"] = {"last": None, "version": 3, "has_changed": True}
+    with pytest.raises(CompilerError, match="Run again with --full-refresh"):
+        project.run("new_rows", Relation())
 
 
 def test_new_rows_are_those_of_the_change_feed() -> None:
@@ -190,7 +203,7 @@ def test_new_rows_are_those_of_the_change_feed() -> None:
     project.inputs["town.raw"] = {"last": 3, "version": 5, "has_changed": True}
     assert project.run("new_rows", Relation()) == (
         "( select * except (_change_type, _commit_version, _commit_timestamp) "
-        "from table_changes('town.raw', 4, 5) where _change_type in ('insert', 'update_postimage') )"
+        "from table_changes_by_path('file:/town/raw', 4, 5) where _change_type in ('insert', 'update_postimage') )"
     )
 
 

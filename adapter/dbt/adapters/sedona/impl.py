@@ -168,6 +168,15 @@ class SedonaAdapter(SparkAdapter):
         _, table = self.execute(f"show tblproperties {relation}", fetch=True)
         return {row[0]: row[1] for row in table.rows}
 
+    @available
+    def table_location(self, relation: BaseRelation) -> str:
+        """Where a table's files are."""
+        spark = self.spark_session()
+        if spark is not None:
+            return relations.location(spark, relation.render())
+        _, table = self.execute(f"describe detail {relation}", fetch=True)
+        return str(table.rows[0]["location"])
+
     def get_catalog(self, relation_configs: Any, used_schemas: Any) -> tuple[agate.Table, list[Exception]]:
         # dbt hands over a generator, and both this and each schema read it.
         return super().get_catalog(list(relation_configs), used_schemas)

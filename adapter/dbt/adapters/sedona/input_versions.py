@@ -117,7 +117,9 @@ def _is_another_table(adapter: Any, name: str, noted: Noted, present: Commit) ->
     if log is None:
         return False
     later = (log.commit(version) for version in log.versions if version > noted.version)
-    if any((commit.operation or "").startswith(("CREATE OR REPLACE", "REPLACE", "RESTORE")) for commit in later):
+    if any(
+        (commit.operation or "").startswith(("CREATE OR REPLACE", "REPLACE", "RESTORE")) for commit in later
+    ):
         return True
     # Without the commit's file, or with a note from another connection method, there is nothing to compare.
     if noted.transaction is None or noted.version not in log.versions:

@@ -40,6 +40,12 @@ def columns(spark: Any, name: str) -> list[tuple[str, str]]:
     ]
 
 
+def location(spark: Any, name: str) -> str:
+    state = spark._jsparkSession.sessionState()
+    table = state.catalog().getTableMetadata(state.sqlParser().parseTableIdentifier(name))
+    return str(table.location().toString())
+
+
 def delta_properties(spark: Any, name: str) -> dict[str, str]:
     """A Delta table's properties as its log has them."""
     session = spark._jsparkSession

@@ -26,13 +26,21 @@
 
 
 {% macro changed_rows_sql(relation, first_version, last_version) %}
-  {%- set name = relation.schema ~ '.' ~ relation.identifier -%}
   (
     select * except (_change_type, _commit_version, _commit_timestamp)
-    from table_changes('{{ name }}', {{ first_version }}, {{ last_version }})
+    from {{ table_changes_sql(relation, first_version, last_version) }}
     where _change_type in ('insert', 'update_postimage')
   )
 {% endmacro %}
+
+
+{#
+  By path, not by name: in a query that reads the table as well, Spark takes `table_changes('name')` for the table itself (it
+  remembers a relation by its name alone), and every row would count as changed.
+#}
+{% macro table_changes_sql(relation, first_version, last_version) -%}
+  table_changes_by_path('{{ adapter.table_location(relation) }}', {{ first_version }}, {{ last_version }})
+{%- endmacro %}
 
 
 {#
@@ -45,8 +53,7 @@
     {%- set read = adapter.read_input(this if is_incremental() else none, relation) -%}
     {%- if read.last is not none -%}
       {%- if read.has_changed -%}
-        {%- set table = relation.schema ~ '.' ~ relation.identifier -%}
-        {%- set rows = "table_changes('" ~ table ~ "', " ~ (read.last + 1) ~ ", " ~ read.version ~ ")" -%}
+        {%- set rows = table_changes_sql(relation, read.last + 1, read.version) -%}
       {%- else -%}
         {%- set rows = '(select * from ' ~ relation ~ ' where false)' -%}
       {%- endif -%}
