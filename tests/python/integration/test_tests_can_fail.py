@@ -48,6 +48,12 @@ def test_row_tests(bad_table: str, test: str, caught: set[str]) -> None:
     assert {row["name"] for row in rows} == caught
 
 
+def test_the_contract_in_one_pass_finds_what_the_four_find(bad_table: str) -> None:
+    relation = f"api.Relation.create(schema='default', identifier='{bad_table}')"
+    rows = dbt_calls.query(f"{{{{ test_follows_spatial_contract(model={relation}) }}}}")
+    assert {row["name"] for row in rows} == {"invalid", "outside", "wrong_box", "wrong_cell"}
+
+
 def test_a_table_without_its_crs_is_found(bad_table: str) -> None:
     relation = f"api.Relation.create(schema='default', identifier='{bad_table}')"
     assert len(dbt_calls.query(f"{{{{ test_has_crs_property(model={relation}) }}}}")) == 1

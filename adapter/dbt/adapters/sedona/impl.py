@@ -191,6 +191,9 @@ class SedonaAdapter(SparkAdapter):
         for relation in self.list_relations(information_schema.database, schema):
             if (str(relation.schema).lower(), str(relation.identifier).lower()) in known:
                 rows += catalog.rows_of(self, relation)
+        if not rows:
+            # agate warns of every type it is told and finds no column for.
+            return agate.Table([])
         return agate.Table.from_object(rows, column_types=build_type_tester(catalog.text_columns()))
 
     @available
