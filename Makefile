@@ -47,8 +47,9 @@ format: setup ## let ruff and sqlfluff rewrite what they can
 unit: setup ## tests without Spark: seconds
 	@$(BIN)/pytest -q tests/python/unit $(ARGS)
 
-integration: setup ## tests that run dbt on the embedded Spark: minutes
+integration: setup ## tests that run dbt on the embedded Spark, and kill it twice: minutes
 	@$(BIN)/pytest -q tests/python/integration $(ARGS)
+	@KILLS=$(or $(KILLS),2) $(BIN)/pytest -q tests/python/faults
 
 adapter-test: setup ## dbt's own conformance suite against dbt-sedona: minutes
 	@$(BIN)/pytest -q tests/python/adapter $(ARGS)

@@ -16,7 +16,16 @@ ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text()
 # `make test` is what runs this; `make run` is `geostrata run` after the set-up, which is tested below and in test_bootstrap.
 OF_MAKE = {"make run", "make test"}
-PROJECT_FILES = ["models", "macros", "seeds", "snapshots", "tests/generic", "tests/singular", "docs/blocks", "profiles"]
+PROJECT_FILES = [
+    "models",
+    "macros",
+    "seeds",
+    "snapshots",
+    "tests/generic",
+    "tests/singular",
+    "docs/blocks",
+    "profiles",
+]
 
 
 def commands(section: str) -> list[str]:
@@ -49,7 +58,9 @@ def run_dbt(town: Town, lines: list[str]) -> int:
 
 
 def test_every_shell_command_is_known() -> None:
-    lines = {line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()}
+    lines = {
+        line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()
+    }
     tested = {*commands("Plain dbt"), *commands("An analyst's first edit"), *commands("Run it")}
     assert lines == tested
     assert set(commands("Run it")) == OF_MAKE

@@ -40,7 +40,9 @@ class FakeTables:
 
     def table_log(self, name: str) -> Any:
         commits = self.histories[name]
-        return FakeLog([Commit(version, text, "WRITE", f"{self.incarnation}-{version}") for version, text in commits])
+        return FakeLog(
+            [Commit(version, text, "WRITE", f"{self.incarnation}-{version}") for version, text in commits]
+        )
 
     def execute(self, sql: str, **_: Any) -> None:
         self.statements.append(sql)
