@@ -13,7 +13,7 @@ from dbt.tests.adapter.relations.test_changing_relation_type import BaseChangeRe
 # Left out: BaseConcurrency, BaseEphemeralMulti and the hook classes prepare their tables with another database's SQL
 # (quoted names, TEXT columns); two threads, ephemeral models and hooks are in test_dbt_basic.py and test_sedona_functions.py.
 # The other caching classes compare the databases of relations, and Spark's have none.
-# BaseClone: Delta's shallow clone is not what dbt-spark's clone materialisation knows. Grants: open-source Spark has none.
+# BaseClone: not tried yet. Grants: open-source Spark has none.
 
 
 class SparkText:
