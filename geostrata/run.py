@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from geostrata import dbt_calls, settings, summary
+from geostrata import dbt_calls, lineage_docs, settings, summary
 from geostrata.errors import GeostrataError
 from geostrata.progress import BuildProgress, say
 
@@ -47,18 +47,15 @@ def run(args: argparse.Namespace) -> int:
         outcome = dbt_calls.invoke(["build", *target, *refresh], progress)
     progress.close()
     if not outcome.success:
-        # dbt has said which node failed and why.
-        if outcome.exception is not None:
-            raise GeostrataError(dbt_calls.first_line(outcome))
+        # dbt has said what failed and why.
         print(f"The build failed. The whole story is in {settings.logs_dir() / 'dbt.log'}.")
         return 1
     for name, seconds in progress.seconds.items():
         stages.seconds[f"  {name}"] = seconds
-    say("docs")
-    with stages.timed("docs"):
-        outcome = dbt_calls.invoke(["docs", "generate", "--static", *target])
-    if not outcome.success:
-        raise GeostrataError(f"the docs could not be generated: {dbt_calls.first_line(outcome)}")
+    if not lineage_docs.are_current(outcome.result):
+        say("docs")
+        with stages.timed("docs"):
+            lineage_docs.generate(target)
     with stages.timed("ledger"):
         facts = summary.collect(args.target)
     _record(stages, facts)

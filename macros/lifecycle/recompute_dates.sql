@@ -12,14 +12,13 @@
         {%- set ns.whole = true -%}
     {%- endfor -%}
     {%- set touched = changed_values(relation, 'date(' ~ timestamp_column ~ ')', 'event_date') -%}
-    {%- set predicate = 'true' -%}
-    {%- if not ns.whole -%}
-        {%- set dates = [] -%}
+    {%- set dates = [] -%}
+    {%- if not ns.whole and has_changed(relation) -%}
         {%- for row in run_query('select string(event_date) from ' ~ touched ~ ' order by 1').rows if row[0] -%}
             {%- do dates.append("date '" ~ row[0] ~ "'") -%}
         {%- endfor -%}
-        {%- set predicate = 'event_date in (' ~ dates | join(', ') ~ ')' if dates else 'false' -%}
     {%- endif -%}
+    {%- set predicate = 'true' if ns.whole else 'event_date in (' ~ dates | join(', ') ~ ')' if dates else 'false' -%}
     {%- do replace_where(predicate) -%}
     {{ return(predicate) }}
 {% endmacro %}

@@ -172,3 +172,31 @@ def _write_meanwhile(dbt: Any, started: Path, written: Path) -> None:
         time.sleep(0.05)
     dbt.sql("update {schema}.t set n = 100 where id = 1")
     written.touch()
+
+
+def test_a_snapshot_of_an_unchanged_table_writes_nothing(dbt: Any) -> None:
+    dbt.write("seeds/places.csv", "id,name\n1,one\n2,two\n")
+    dbt.write("models/places_now.sql", "select * from {{ ref('places') }}")
+    snapshot = """
+        snapshots:
+          - name: places_history
+            relation: ref('places_now')
+            config: {unique_key: id, strategy: check, check_cols: [name], hard_deletes: %s}
+        """
+    dbt.write("snapshots/places.yml", snapshot % "ignore")
+    dbt.run("build")
+    (again,) = dbt.run("snapshot").results
+    assert again.message == "NOTHING NEW"
+
+    dbt.sql("update {schema}.places_now set name = 'three' where id = 2")
+    dbt.sql("delete from {schema}.places_now where id = 1")
+    dbt.run("snapshot")
+    rows = "select id, name, dbt_valid_to is null from {schema}.places_history order by dbt_valid_from, id"
+    assert dbt.sql(rows) == [(1, "one", True), (2, "two", False), (2, "three", True)]
+
+    # Another config may find something in the same table.
+    dbt.write("snapshots/places.yml", snapshot % "invalidate")
+    dbt.run("snapshot")
+    assert dbt.sql(rows) == [(1, "one", False), (2, "two", False), (2, "three", True)]
+    (again,) = dbt.run("snapshot").results
+    assert again.message == "NOTHING NEW"

@@ -36,12 +36,16 @@ class FakeTables:
     def __init__(self, **histories: list[tuple[int, str | None]]) -> None:
         self.histories = histories
         self.incarnation = "first"
+        self.operation = "OPTIMIZE"
         self.statements: list[str] = []
 
     def table_log(self, name: str) -> Any:
         commits = self.histories[name]
         return FakeLog(
-            [Commit(version, text, "WRITE", f"{self.incarnation}-{version}") for version, text in commits]
+            [
+                Commit(version, text, self.operation, f"{self.incarnation}-{version}")
+                for version, text in commits
+            ]
         )
 
     def execute(self, sql: str, **_: Any) -> None:
@@ -76,7 +80,7 @@ def test_a_first_run_reads_all_and_notes_the_version() -> None:
     inputs.apply(tables)
     assert tables.statements == [
         'set spark.databricks.delta.commitInfo.userMetadata = {"dbt_inputs": {"source": 7}, '
-        '"dbt_input_transactions": {"source": "first-7"}}'
+        '"dbt_input_transactions": {"source": "first-7"}, "dbt_input_digests": {}}'
     ]
 
 
@@ -146,6 +150,26 @@ def test_inputs_that_are_no_tables() -> None:
     assert inputs.nothing_new()
     inputs.note_change("landing/zones", True)
     assert not inputs.nothing_new()
+
+
+def test_a_folder_is_as_noted_if_it_holds_the_same_files() -> None:
+    tables = FakeTables(target=[(0, None)])
+    inputs = InputVersions()
+    files = [{"path": "file:/landing/1.json", "modified_ms": 1, "bytes": 10}]
+    assert not inputs.is_as_noted(tables, None, "landing", files)
+    inputs.apply(tables)
+    (statement,) = tables.statements
+    tables.histories["target"] = [(1, None), (0, statement.split(" = ", 1)[1])]
+    assert InputVersions().is_as_noted(tables, Name("target"), "landing", files)
+    assert not InputVersions().is_as_noted(
+        tables, Name("target"), "landing", [{**files[0], "modified_ms": 2}]
+    )
+    assert not InputVersions().is_as_noted(tables, Name("target"), "elsewhere", files)
+    assert not InputVersions().is_as_noted(tables, Name("target"), "landing", [])
+    tables.operation = "DELETE"
+    assert not InputVersions().is_as_noted(tables, Name("target"), "landing", files), (
+        "rows may have gone since"
+    )
 
 
 def test_an_input_made_anew_is_read_whole() -> None:

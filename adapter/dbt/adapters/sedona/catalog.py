@@ -86,12 +86,10 @@ def _rows_of(adapter: Any, relation: Any) -> list[dict[str, Any]]:
 
 def _delta_stats(adapter: Any, relation: Any) -> dict[str, Any]:
     """Size and rows from Delta's log alone: no data file is opened."""
-    _, detail = adapter.execute(f"describe detail {relation}", fetch=True)
+    size = adapter.delta_bytes(relation)
     _, count = adapter.execute(f"select count(*) from {relation}", fetch=True)
     return {
-        **_stat(
-            "bytes", "Size", detail.rows[0]["sizeInBytes"], "Bytes of the data files of the present version"
-        ),
+        **_stat("bytes", "Size", size, "Bytes of the data files of the present version"),
         **_stat("rows", "Rows", count.rows[0][0], "Rows of the present version"),
     }
 

@@ -168,6 +168,17 @@ class SedonaAdapter(SparkAdapter):
         _, table = self.execute(f"show tblproperties {relation}", fetch=True)
         return {row[0]: row[1] for row in table.rows}
 
+    def delta_bytes(self, relation: BaseRelation) -> int:
+        """Bytes of the data files of a Delta table's present version."""
+        spark = self.spark_session()
+        if spark is not None:
+            try:
+                return relations.delta_bytes(spark, relation.render())
+            except Exception as error:
+                raise DbtDatabaseError(errors.one_line(error)) from error
+        _, table = self.execute(f"describe detail {relation}", fetch=True)
+        return int(table.rows[0]["sizeInBytes"])
+
     @available
     def table_location(self, relation: BaseRelation) -> str:
         """Where a table's files are."""
@@ -213,9 +224,19 @@ class SedonaAdapter(SparkAdapter):
         return self._model_inputs().read(self, target, relation)
 
     @available
+    def is_as_noted(self, target: Any, name: str, content: Any) -> bool:
+        """True if an input that is no table is what it was when the rows were written that `target` holds."""
+        return self._model_inputs().is_as_noted(self, target, name, content)
+
+    @available
     def note_change(self, name: str, has_changed: bool) -> None:
         """Says of an input that is no Delta table whether it has changed since this model's last run."""
         self._model_inputs().note_change(name, has_changed)
+
+    @available
+    def note_inputs(self) -> None:
+        """For a materialisation that names inputs itself: from here on, commits carry their versions."""
+        self._model_inputs().apply(self)
 
     @available
     def has_nothing_new(self) -> bool:

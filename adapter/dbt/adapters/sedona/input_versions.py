@@ -6,26 +6,45 @@ both. The next run reads it back and asks only for what has changed since.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dbt.adapters.sedona.delta_log import Commit, TableLog
 
 _VERSIONS = "dbt_inputs"
 _TRANSACTIONS = "dbt_input_transactions"
+_DIGESTS = "dbt_input_digests"
 _SETTING = "spark.databricks.delta.commitInfo.userMetadata"
 # Maintenance and other writers commit too: the note is looked for this many commits back, then the model reads all.
 _COMMITS_SEARCHED = 50
+# Commits that leave a table's rows as they are: a digest noted before them still tells what the table holds.
+_KEEPS_ROWS = (
+    "OPTIMIZE",
+    "VACUUM",
+    "SET TBLPROPERTIES",
+    "UNSET TBLPROPERTIES",
+    "ADD CONSTRAINT",
+    "DROP CONSTRAINT",
+)
 
 
 @dataclass(frozen=True)
 class Noted:
-    """An input as the table's newest note has it."""
+    """An input table as the newest note has it."""
 
     version: int
     transaction: str | None
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a commit says of the inputs that it was made from: tables, and digests of what is no table."""
+
+    tables: dict[str, Noted] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
 
 
 class InputVersions(threading.local):
@@ -38,7 +57,8 @@ class InputVersions(threading.local):
     def _clear(self) -> None:
         self._read: dict[str, Commit] = {}
         self._changed: dict[str, bool] = {}
-        self._noted: dict[str, dict[str, Noted]] = {}
+        self._digests: dict[str, str] = {}
+        self._noted: dict[str, Note] = {}
         self.replace_predicate: str | None = None
 
     def enter(self, model: str | None) -> None:
@@ -52,7 +72,7 @@ class InputVersions(threading.local):
         if name not in self._read:
             self._read[name] = _newest_commits(adapter, name, 1)[0]
         present = self._read[name]
-        noted = self._inputs_noted(adapter, target).get(name)
+        noted = self._note_of(adapter, target).tables.get(name)
         if noted is not None and _is_another_table(adapter, name, noted, present):
             noted = None
         self._changed[name] = noted is None or noted.version < present.version
@@ -62,6 +82,12 @@ class InputVersions(threading.local):
             "has_changed": self._changed[name],
         }
 
+    def is_as_noted(self, adapter: Any, target: Any, name: str, content: Any) -> bool:
+        """For an input that is no table, such as the listing of a folder: True if it is what it was when the rows were
+        written that the table holds."""
+        self._digests[name] = digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
+        return self._note_of(adapter, target).digests.get(name) == digest
+
     def note_change(self, name: str, has_changed: bool) -> None:
         """For an input that is no Delta table, such as a folder of files: the caller knows whether it has changed."""
         self._changed[name] = has_changed
@@ -70,42 +96,48 @@ class InputVersions(threading.local):
         return bool(self._changed) and not any(self._changed.values())
 
     def apply(self, adapter: Any) -> None:
-        if self._read:
+        if self._read or self._digests:
             note = {
                 _VERSIONS: {name: commit.version for name, commit in self._read.items()},
                 _TRANSACTIONS: {name: commit.transaction for name, commit in self._read.items()},
+                _DIGESTS: self._digests,
             }
             adapter.execute(f"set {_SETTING} = {json.dumps(note)}")
 
     def forget(self, adapter: Any) -> None:
-        if self._read:
+        if self._read or self._digests:
             adapter.execute(f"reset {_SETTING}")
         self._clear()
 
-    def _inputs_noted(self, adapter: Any, target: Any) -> dict[str, Noted]:
+    def _note_of(self, adapter: Any, target: Any) -> Note:
         if target is None:
-            return {}
+            return Note()
         name = target.render()
         if name not in self._noted:
             self._noted[name] = _newest_note(adapter, name)
         return self._noted[name]
 
 
-def _newest_note(adapter: Any, name: str) -> dict[str, Noted]:
-    log = adapter.table_log(name)
-    commits = log.newest(_COMMITS_SEARCHED) if log else _newest_commits(adapter, name, _COMMITS_SEARCHED)
-    for commit in commits:
-        try:
-            note = json.loads(commit.note or "null")
-        except ValueError:  # somebody else's note
-            continue
-        if isinstance(note, dict) and _VERSIONS in note:
+def _newest_note(adapter: Any, name: str) -> Note:
+    holds_what_it_noted = True
+    for commit in _newest_commits(adapter, name, _COMMITS_SEARCHED):
+        if (note := _parsed(commit.note)) is not None:
             transactions = note.get(_TRANSACTIONS, {})
-            return {
+            tables = {
                 str(name): Noted(int(version), transactions.get(name))
                 for name, version in note[_VERSIONS].items()
             }
-    return {}
+            return Note(tables, note.get(_DIGESTS, {}) if holds_what_it_noted else {})
+        holds_what_it_noted &= (commit.operation or "").startswith(_KEEPS_ROWS)
+    return Note()
+
+
+def _parsed(text: str | None) -> dict[str, Any] | None:
+    try:
+        note = json.loads(text or "null")
+    except ValueError:  # somebody else's note
+        return None
+    return note if isinstance(note, dict) and _VERSIONS in note else None
 
 
 def _is_another_table(adapter: Any, name: str, noted: Noted, present: Commit) -> bool:

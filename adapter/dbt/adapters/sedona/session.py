@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.sedona import class_archive, errors, functions, python_macros
+from dbt.adapters.sedona import class_archive, errors, functions, python_macros, scratch
 from dbt.adapters.sedona.jars import jar_paths
 from dbt.adapters.sedona.java import find_java, launcher_home
 from dbt_common.exceptions import DbtRuntimeError
@@ -132,6 +132,8 @@ def _start(settings: SessionSettings) -> Any:
 
     settings.log_dir.mkdir(parents=True, exist_ok=True)
     settings.state_dir.mkdir(parents=True, exist_ok=True)
+    scratch.remove_abandoned(settings.state_dir)
+    scratch.folder(settings.state_dir).mkdir(parents=True, exist_ok=True)
     config, environment = launch_plan(settings)
     os.environ.update(environment)
     conf = SparkConf(loadDefaults=False).setAll(list(config.items()))
@@ -164,12 +166,14 @@ def launch_plan(settings: SessionSettings) -> tuple[dict[str, str], dict[str, st
         f"-Dlog4j2.configurationFile={resources.files('dbt.adapters.sedona') / 'log4j2.properties'}",
         f"-Ddbt.sedona.log={settings.log_dir / 'spark.log'}",
         f"-Dderby.stream.error.file={settings.log_dir / 'derby.log'}",
+        f"-Djava.io.tmpdir={scratch.folder(settings.state_dir)}",
     ]
     config = {
         **SETTINGS,
         "spark.app.name": "dbt-sedona",
         "spark.master": settings.master,
         "spark.driver.memory": settings.driver_memory,
+        "spark.local.dir": str(scratch.folder(settings.state_dir)),
         "spark.sql.warehouse.dir": str(settings.state_dir / "warehouse"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": (
             f"jdbc:derby:;databaseName={settings.state_dir / 'metastore'};create=true"
@@ -184,7 +188,9 @@ def launch_plan(settings: SessionSettings) -> tuple[dict[str, str], dict[str, st
     else:
         config["spark.jars"] = ",".join(jars)
     config |= dict(settings.spark_config)
+    # Quoted, because a project may lie in a folder with a blank in its name.
+    quoted = [f'"{option}"' for option in options]
     config["spark.driver.extraJavaOptions"] = " ".join(
-        [*options, config.get("spark.driver.extraJavaOptions", "")]
+        [*quoted, config.get("spark.driver.extraJavaOptions", "")]
     ).strip()
     return config, environment

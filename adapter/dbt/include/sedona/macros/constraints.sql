@@ -10,6 +10,11 @@
       {%- do properties.update({'delta.constraints.' ~ name: expression}) -%}
     {%- endfor -%}
   {%- endif -%}
+  {{- tblproperties_sql(properties) -}}
+{%- endmacro -%}
+
+
+{% macro tblproperties_sql(properties) -%}
   {%- if properties %}
     tblproperties (
       {%- for name, value in properties.items() %}
@@ -17,7 +22,7 @@
       {%- endfor %}
     )
   {%- endif %}
-{%- endmacro -%}
+{%- endmacro %}
 
 
 {# The properties of a new table besides its constraints. A project that derives some overrides this one. #}

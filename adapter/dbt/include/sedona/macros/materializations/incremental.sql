@@ -66,5 +66,5 @@
     {%- do persist_docs(this, model) -%}
   {%- endif -%}
   {{ run_hooks(post_hooks) }}
-  {{ return({'relations': [this]}) }}
+  {{ return({'relations': [this.incorporate(type='table')]}) }}
 {%- endmaterialization %}
