@@ -49,13 +49,13 @@ unit: setup ## tests without Spark: seconds
 
 integration: setup ## tests that run dbt on the embedded Spark, and kill it twice: minutes
 	@$(BIN)/pytest -q tests/python/integration $(ARGS)
-	@KILLS=$(or $(KILLS),2) $(BIN)/pytest -q tests/python/faults
+	@$(BIN)/pytest -q tests/python/adapter -k "test_sedona and not processes"
 
-adapter-test: setup ## dbt's own conformance suite against dbt-sedona: minutes
+adapter-test: setup ## dbt's own conformance suite and ours against dbt-sedona: 25 minutes
 	@$(BIN)/pytest -q tests/python/adapter $(ARGS)
 
-test-faults: setup ## kill runs at random moments and check what is left: minutes
-	@$(BIN)/pytest -q tests/python/faults $(ARGS)
+test-faults: setup ## kill twenty runs at random moments and check what is left: half an hour
+	@KILLS=$(or $(KILLS),20) $(BIN)/pytest -q -s tests/python/integration/test_killed_runs.py $(ARGS)
 
 bench-run: setup ## time `make run` stage by stage, fresh and repeated
 	@$(BIN)/python benchmarks/run.py $(if $(SCALE),--scale $(SCALE)) $(ARGS)

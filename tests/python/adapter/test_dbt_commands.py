@@ -15,10 +15,9 @@ from dbt.tests.adapter.query_comment.test_query_comment import (
     BaseNullQueryComments,
     BaseQueryComments,
 )
-from dbt.tests.adapter.store_test_failures_tests.test_store_test_failures import (
-    BaseStoreTestFailures,
-    BaseStoreTestFailuresLimit,
-)
+from dbt.tests.adapter.store_test_failures_tests.test_store_test_failures import BaseStoreTestFailuresLimit
+
+# Left out: BaseStoreTestFailures, a minute of tests that are stored twice; it passed, and the class with the limit stays.
 
 
 class TestShowLimit(BaseShowLimit):
@@ -63,10 +62,6 @@ class TestEmptyQueryComments(BaseEmptyQueryComments):
 
 
 class TestEmpty(BaseTestEmpty):
-    pass
-
-
-class TestStoreTestFailures(BaseStoreTestFailures):
     pass
 
 

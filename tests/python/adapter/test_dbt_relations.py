@@ -2,7 +2,6 @@
 
 import pytest
 from dbt.tests.adapter.aliases.test_aliases import BaseAliases, BaseSameAliasDifferentSchemas
-from dbt.tests.adapter.caching.test_caching import BaseNoPopulateCache
 from dbt.tests.adapter.ephemeral.test_ephemeral import BaseEphemeralErrorHandling
 from dbt.tests.adapter.persist_docs.test_persist_docs import (
     BasePersistDocs,
@@ -12,7 +11,7 @@ from dbt.tests.adapter.relations.test_changing_relation_type import BaseChangeRe
 
 # Left out: BaseConcurrency, BaseEphemeralMulti and the hook classes prepare their tables with another database's SQL
 # (quoted names, TEXT columns); two threads, ephemeral models and hooks are in test_dbt_basic.py and test_sedona_functions.py.
-# The other caching classes compare the databases of relations, and Spark's have none.
+# The caching classes compare the databases of relations, and Spark's have none.
 # BaseClone: not tried yet. Grants: open-source Spark has none.
 
 
@@ -36,10 +35,6 @@ class TestAliases(SparkText, BaseAliases):
 
 
 class TestSameAliasDifferentSchemas(SparkText, BaseSameAliasDifferentSchemas):
-    pass
-
-
-class TestNoPopulateCache(BaseNoPopulateCache):
     pass
 
 

@@ -19,6 +19,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
         demo.generate(state / "landing", scale=0.02, seed=7)
         town = Town(state)
         town.dbt("build")
+        assert town.as_built.gold
         yield town
         from dbt.adapters.sedona import session
 

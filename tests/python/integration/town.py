@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,14 @@ import pyarrow
 from deltalake import DeltaTable
 
 from geostrata import dbt_calls, demo
+
+
+@dataclass(frozen=True)
+class AsBuilt:
+    """The town before any test has changed it."""
+
+    manifest: dict[str, Any]
+    gold: dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,16 @@ class Town:
     def rows(self, name: str, columns: list[str] | None = None) -> list[dict[str, Any]]:
         """Read by another engine than the one that wrote."""
         return list(pyarrow.table(self.delta(name).to_pyarrow_table(columns=columns)).to_pylist())
+
+    def gold(self) -> dict[str, list[str]]:
+        """All rows of all gold tables, in an order of their own."""
+        tables = sorted((self.state / "warehouse" / "gold.db").iterdir())
+        return {path.name: sorted(map(repr, self.rows(f"gold.{path.name}"))) for path in tables}
+
+    @cached_property
+    def as_built(self) -> AsBuilt:
+        """Of the first moment at which it is asked for: the fixture does."""
+        return AsBuilt(self.manifest, self.gold())
 
     def data_files(self) -> dict[str, set[str]]:
         """The live data files of every Delta table."""

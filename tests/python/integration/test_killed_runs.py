@@ -1,0 +1,28 @@
+"""Runs killed at random moments leave nothing behind: a few here, twenty by `make test-faults`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from killed_runs import Lakehouse, disturb
+from town import Town
+
+KILLS = int(os.environ.get("KILLS", "2"))
+SEED = int(os.environ.get("SEED", "1"))
+
+
+def test_killed_runs_leave_nothing_behind(town: Town, tmp_path: Path) -> None:
+    """Accounts and gold equal those of the town, which nobody disturbed."""
+    undisturbed = town.as_built
+    disturbed = Lakehouse(tmp_path / "state")
+    assert len(disturb(disturbed, undisturbed.manifest, KILLS, SEED)) == KILLS
+    for account in disturbed.accounts():
+        planted = undisturbed.manifest["entities"][account["entity"]]
+        assert {name: account[name] for name in ("landed", "accepted", "quarantined", "superseded")} == {
+            name: planted[name] for name in ("landed", "accepted", "quarantined", "superseded")
+        }
+    gold = Town(disturbed.state).gold()
+    assert gold.keys() == undisturbed.gold.keys()
+    for name, rows in undisturbed.gold.items():
+        assert gold[name] == rows, f"{name} differs"
