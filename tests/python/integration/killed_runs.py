@@ -15,8 +15,9 @@ from typing import Any
 from geostrata import demo, settings
 
 BIN = Path(sys.executable).parent
-# A run that is to be cut short is killed after a part of what a whole one took, and at its very end now and then.
+# A run is killed after a part of what a whole one takes: a first guess, and what it took if it ended before.
 EARLIEST, LATEST = 0.15, 0.95
+A_RUN_S = 60
 
 
 class Lakehouse:
@@ -29,21 +30,20 @@ class Lakehouse:
     def land(self, like: dict[str, Any], days: int) -> None:
         demo.generate(self.state / "landing", scale=like["scale"], seed=like["seed"], days=days)
 
-    def run(self) -> float:
-        began = time.monotonic()
+    def run(self) -> None:
         assert self._start().wait(900) == 0, (self.state / "dbt.out").read_text()[-3000:]
-        return time.monotonic() - began
 
-    def kill_after(self, seconds: float) -> bool:
-        """True if the run was still going when it was killed."""
+    def kill_after(self, seconds: float) -> float | None:
+        """None if the run was still going when it was killed, else how long it took."""
+        began = time.monotonic()
         process = self._start()
         try:
             process.wait(seconds)
-            return False
+            return time.monotonic() - began
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            return True
+            return None
 
     def accounts(self) -> list[dict[str, Any]]:
         done = subprocess.run(
@@ -75,18 +75,17 @@ def disturb(lakehouse: Lakehouse, like: dict[str, Any], kills: int, seed: int) -
     """Lands the days of another town one by one and kills the runs that load them. Returns the moments, for the record."""
     chance = random.Random(seed)
     days = len(like["days"])
-    seconds_of_a_run = 60.0
     moments = []
     for number in range(kills):
         lakehouse.land(like, days=1 + number * days // kills)
-        seconds = chance.uniform(EARLIEST, LATEST) * seconds_of_a_run
-        # A run with less to do may end before: the next one is cut sooner.
-        while not lakehouse.kill_after(seconds):
-            seconds *= 0.6
+        seconds = chance.uniform(EARLIEST, LATEST) * A_RUN_S
+        # A run with less to do may end before: then it says how long the next one takes.
+        while (ended_after := lakehouse.kill_after(seconds)) is not None:
+            seconds = chance.uniform(EARLIEST, LATEST) * ended_after
         moments.append(f"{seconds:.1f} s")
         print(f"kill {number + 1} of {kills} after {moments[-1]}", flush=True)
         if number % 5 == 4:
-            seconds_of_a_run = lakehouse.run()
+            lakehouse.run()
             lakehouse.accounts()
     lakehouse.land(like, days=days)
     lakehouse.run()
