@@ -46,7 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Warehouse and metastore of the process. One folder, because another one means another JVM."""
-    return tmp_path_factory.mktemp("state")
+    # With a blank, as a person's folders have.
+    return tmp_path_factory.mktemp("the state")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -189,5 +190,5 @@ def dbt(tmp_path: Path, state_dir: Path, request: pytest.FixtureRequest) -> Iter
 @pytest.fixture(scope="module")
 def apart(tmp_path_factory: pytest.TempPathFactory) -> Dbt:
     """A project for processes of their own: the embedded metastore serves one process at a time."""
-    root = tmp_path_factory.mktemp("apart")
+    root = tmp_path_factory.mktemp("apart from it")
     return Dbt(root, root / "state", "town")

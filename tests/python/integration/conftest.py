@@ -13,7 +13,7 @@ from geostrata import demo, settings
 @pytest.fixture(scope="session")
 def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
     with pytest.MonkeyPatch.context() as patch:
-        state = tmp_path_factory.mktemp("state")
+        state = tmp_path_factory.mktemp("the state")
         patch.setenv(settings.STATE_VARIABLE, str(state))
         patch.chdir(settings.project_dir())
         demo.generate(state / "landing", scale=0.02, seed=7)

@@ -15,7 +15,7 @@ SEED = int(os.environ.get("SEED", "1"))
 def test_killed_runs_leave_nothing_behind(town: Town, tmp_path: Path) -> None:
     """Accounts and gold equal those of the town, which nobody disturbed."""
     undisturbed = town.as_built
-    disturbed = Lakehouse(tmp_path / "state")
+    disturbed = Lakehouse(tmp_path / "the state")
     assert len(disturb(disturbed, undisturbed.manifest, KILLS, SEED)) == KILLS
     for account in disturbed.accounts():
         planted = undisturbed.manifest["entities"][account["entity"]]

@@ -41,7 +41,7 @@ class HadoopPath:
 
 @pytest.fixture
 def spark(tmp_path: Path) -> Any:
-    location = SimpleNamespace(toString=lambda: str(tmp_path))
+    location = SimpleNamespace(path=tmp_path)
     state = SimpleNamespace(
         catalog=lambda: SimpleNamespace(
             getTableMetadata=lambda _: SimpleNamespace(location=lambda: location)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.sedona.errors import is_conflict, one_line
+from dbt.adapters.sedona.errors import in_one_line, is_conflict, one_line
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 
 class SparkError(Exception):
@@ -146,3 +147,15 @@ def test_a_conflict_is_recognised_behind_java_wrappers() -> None:
     conflict = Throwable("a concurrent write", condition="DELTA_CONCURRENT_WRITE")
     assert is_conflict(JavaError(Throwable("Job aborted.", conflict)))
     assert not is_conflict(JavaError(Throwable("Job aborted.", Throwable("disk full"))))
+
+
+def test_a_question_to_the_jvm_fails_in_one_line() -> None:
+    @in_one_line
+    def ask(error: Exception) -> None:
+        raise error
+
+    with pytest.raises(DbtDatabaseError) as raised:
+        ask(ValueError("no such file\n\tat org.apache.hadoop.fs.RawLocalFileSystem.listStatus"))
+    assert raised.value.msg == "no such file"
+    with pytest.raises(DbtRuntimeError, match="already told"):
+        ask(DbtRuntimeError("already told"))

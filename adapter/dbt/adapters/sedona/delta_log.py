@@ -29,7 +29,9 @@ class TableLog:
         self._jvm = spark._jvm
         state = spark._jsparkSession.sessionState()
         table = state.catalog().getTableMetadata(state.sqlParser().parseTableIdentifier(name))
-        self._folder = self._jvm.org.apache.hadoop.fs.Path(f"{table.location().toString()}/_delta_log")
+        # From the URI itself: its text writes a blank as %20.
+        path = self._jvm.org.apache.hadoop.fs.Path
+        self._folder = path(path(table.location()), "_delta_log")
         self._files = self._folder.getFileSystem(state.newHadoopConf())
         names = (status.getPath().getName() for status in self._files.listStatus(self._folder))
         self.versions = sorted(int(match[1]) for file in names if (match := _COMMIT_FILE.fullmatch(file)))

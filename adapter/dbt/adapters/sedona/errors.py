@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # Delta aborts a commit that clashes with another writer's. Nothing was written, so the statement can run again.
 _CONFLICT = re.compile(
@@ -32,6 +39,21 @@ def one_line(error: BaseException) -> str:
     line = " ".join(_TAIL.split(text.strip(), maxsplit=1)[0].split())
     condition = _condition(error)
     return line if not condition or condition in line else f"[{condition}] {line}"
+
+
+def in_one_line(ask: Callable[P, T]) -> Callable[P, T]:
+    """For questions to the JVM that are no SQL statement: they fail as statements do."""
+
+    @functools.wraps(ask)
+    def asked(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return ask(*args, **kwargs)
+        except DbtRuntimeError:
+            raise
+        except Exception as error:
+            raise DbtDatabaseError(one_line(error)) from error
+
+    return asked
 
 
 def full_text(error: BaseException) -> str:

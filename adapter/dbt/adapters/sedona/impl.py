@@ -160,6 +160,7 @@ class SedonaAdapter(SparkAdapter):
         ]
 
     @available
+    @errors.in_one_line
     def delta_properties(self, relation: BaseRelation) -> dict[str, str]:
         """The table properties of a Delta table."""
         spark = self.spark_session()
@@ -168,18 +169,17 @@ class SedonaAdapter(SparkAdapter):
         _, table = self.execute(f"show tblproperties {relation}", fetch=True)
         return {row[0]: row[1] for row in table.rows}
 
+    @errors.in_one_line
     def delta_bytes(self, relation: BaseRelation) -> int:
         """Bytes of the data files of a Delta table's present version."""
         spark = self.spark_session()
         if spark is not None:
-            try:
-                return relations.delta_bytes(spark, relation.render())
-            except Exception as error:
-                raise DbtDatabaseError(errors.one_line(error)) from error
+            return relations.delta_bytes(spark, relation.render())
         _, table = self.execute(f"describe detail {relation}", fetch=True)
         return int(table.rows[0]["sizeInBytes"])
 
     @available
+    @errors.in_one_line
     def table_location(self, relation: BaseRelation) -> str:
         """Where a table's files are."""
         spark = self.spark_session()
@@ -213,17 +213,20 @@ class SedonaAdapter(SparkAdapter):
         return path if "://" in path else str(SedonaConnectionManager.project_root / path)
 
     @available
+    @errors.in_one_line
     def list_files(self, location: str) -> list[dict[str, Any]]:
         """Data files under a folder or bucket prefix: path as Spark names it, modification time, size."""
         settings = SedonaConnectionManager.prepared_settings(self.config.credentials)
         return list_files(session.thread_session(settings), self.project_path(location))
 
     @available
+    @errors.in_one_line
     def read_input(self, target: Any, relation: Any) -> dict[str, Any]:
         """Notes that this model reads `relation` at its present version: {last, version, has_changed}."""
         return self._model_inputs().read(self, target, relation)
 
     @available
+    @errors.in_one_line
     def is_as_noted(self, target: Any, name: str, content: Any) -> bool:
         """True if an input that is no table is what it was when the rows were written that `target` holds."""
         return self._model_inputs().is_as_noted(self, target, name, content)

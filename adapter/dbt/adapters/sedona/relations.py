@@ -41,9 +41,10 @@ def columns(spark: Any, name: str) -> list[tuple[str, str]]:
 
 
 def location(spark: Any, name: str) -> str:
+    """Where a table's files are, as a path: a URI's text would write a blank as %20."""
     state = spark._jsparkSession.sessionState()
     table = state.catalog().getTableMetadata(state.sqlParser().parseTableIdentifier(name))
-    return str(table.location().toString())
+    return str(spark._jvm.org.apache.hadoop.fs.Path(table.location()).toString())
 
 
 def delta_properties(spark: Any, name: str) -> dict[str, str]:
