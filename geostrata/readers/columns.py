@@ -12,7 +12,7 @@ from geostrata.readers.column_types import is_bytes, is_text, spark_type
 from geostrata.readers.errors import Refused
 from geostrata.readers.fitting import MISFIT, bytes_text, fitter
 from geostrata.readers.json_values import json_text
-from geostrata.readers.rows import NameMatch, missing_column, output_schema
+from geostrata.readers.rows import NameMatch, missing_column, new_column, output_schema
 from geostrata.readers.spec import SourceSpec
 
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
@@ -53,8 +53,7 @@ class ColumnPlan:
                     "change the declared type, or set schema_policy: rescue",
                 )
         if self._others and spec.schema_policy == "strict":
-            new = self._names[self._others[0]]
-            raise Refused(path, f"column {new} is new; declare it, or set schema_policy: additive")
+            raise new_column(path, self._names[self._others[0]])
 
     def fit(self, columns: Sequence[pa.Array], positions: pa.Array, crs: str | None) -> pa.RecordBatch:
         rows = len(positions)

@@ -13,7 +13,7 @@ from geostrata.readers.files import LandedFile
 from geostrata.readers.json_values import free_name
 from geostrata.readers.limits import LIMITS
 from geostrata.readers.packing import open_unpacked
-from geostrata.readers.rows import NameMatch, Record, Records, missing_column
+from geostrata.readers.rows import NameMatch, Record, Records, missing_column, new_column
 from geostrata.readers.spec import SourceSpec
 from geostrata.readers.text import excerpt, lines, text_stream
 
@@ -79,7 +79,7 @@ def _check_header(path: str, spec: SourceSpec, names: list[str]) -> None:
             raise missing_column(path, name)
     new = [name for name in names if match.find(name) is None]
     if new and spec.schema_policy == "strict":
-        raise Refused(path, f"column {new[0]} is new; declare it, or set schema_policy: additive")
+        raise new_column(path, new[0])
 
 
 def _record(names: list[str], null: str | None, number: int, raw: str, fields: list[str] | None) -> Record:
@@ -102,7 +102,7 @@ def _rows(file: LandedFile, spec: SourceSpec) -> Iterator[_Row]:
         while feed.begin():
             try:
                 fields = next(reader)
-            except (csv.Error, _NotClosed):
+            except (csv.Error, _NotClosedError):
                 number, raw = feed.give_back()
                 yield number, raw, None
                 continue
@@ -129,7 +129,7 @@ def _dialect(spec: SourceSpec) -> dict[str, Any]:
     }
 
 
-class _NotClosed(Exception):
+class _NotClosedError(Exception):
     """A quote was opened and not closed within reason."""
 
 
@@ -157,14 +157,14 @@ class _Feed:
         else:
             following = next(self._source, None)
             if following is None:
-                raise _NotClosed
+                raise _NotClosedError
             line = following
         self._record.append(line)
         self._chars += len(line[1])
         if len(self._record) > LIMITS.quoted_lines or (
             len(self._record) > 1 and self._chars > LIMITS.quoted_chars
         ):
-            raise _NotClosed
+            raise _NotClosedError
         return line[1]
 
     @property

@@ -18,9 +18,10 @@ class ReaderError(GeostrataError):
         return f"{self.path}: {self.reason}"
 
 
-class HalfWritten(ReaderError):
+# N818: what happened to the file reads better than a class of error.
+class HalfWritten(ReaderError):  # noqa: N818
     """The file is not all there yet. The caller leaves it for the next run."""
 
 
-class Refused(ReaderError):
+class Refused(ReaderError):  # noqa: N818
     """The file is not what was declared. A person must act."""

@@ -12,8 +12,8 @@ from geostrata.readers.features import GEOMETRY_TYPES, feature_record
 from geostrata.readers.files import LandedFile
 from geostrata.readers.json_scan import (
     BLANKS,
-    Broken,
-    Unfinished,
+    BrokenError,
+    UnfinishedError,
     Window,
     end_of_broken,
     walk_members,
@@ -107,9 +107,9 @@ class _Reader:
         while True:
             try:
                 return read(self._window.text, self._window.at)
-            except Unfinished:
+            except UnfinishedError:
                 self._more("a value")
-            except Broken:
+            except BrokenError:
                 raise Refused(self._path, "it is not JSON; check the source's format and encoding") from None
 
     def _more(self, what: str) -> None:
@@ -151,10 +151,10 @@ class _Reader:
         while sign == "{":
             try:
                 found, end = walk_object(window.text, window.at)
-            except Unfinished:
+            except UnfinishedError:
                 self._more(position)
                 continue
-            except Broken:
+            except BrokenError:
                 break
             text = window.text[window.at : end]
             window.at = end
@@ -237,8 +237,8 @@ def _crs_behind_features(tail: str) -> str | None:
     """The last `crs` that stands in front of the last brace. Whether it is the outermost one shows at the end of reading."""
     for match in reversed(list(_CRS.finditer(tail))):
         try:
-            value, end = DECODER.scan_once(tail, match.end())
-        except (ValueError, StopIteration, RecursionError):
+            value, end = DECODER.raw_decode(tail, match.end())
+        except (ValueError, RecursionError):
             continue
         if "[" not in tail[end:] and "{" not in tail[end:]:
             return crss.from_geojson(value)

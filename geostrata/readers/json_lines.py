@@ -9,7 +9,7 @@ from typing import Any
 from geostrata.readers import crs as crss
 from geostrata.readers.features import feature_record
 from geostrata.readers.files import LandedFile
-from geostrata.readers.json_scan import BLANKS, Broken, Unfinished, walk_object
+from geostrata.readers.json_scan import BLANKS, BrokenError, UnfinishedError, walk_object
 from geostrata.readers.json_values import DECODER, Members
 from geostrata.readers.packing import open_unpacked
 from geostrata.readers.rows import Record, Records
@@ -109,11 +109,11 @@ def _feature(number: int, line: str, cut: int, geometry: str) -> Record:
         return Record(position, corrupt=excerpt(line, cut), chars=len(line))
     try:
         if not line.startswith("{"):
-            raise Broken(0)
+            raise BrokenError(0)
         found, end = walk_object(line, 0)
         match = BLANKS.match(line, end)
         if match is None or match.end() != len(line):
-            raise Broken(end)
-    except (Broken, Unfinished):
+            raise BrokenError(end)
+    except (BrokenError, UnfinishedError):
         return Record(position, corrupt=line, chars=len(line))
     return feature_record(position, found, line, geometry, len(line))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from json import JSONDecodeError
-from json.decoder import scanstring
 from typing import Any, TextIO
 
 from geostrata.readers.json_values import DECODER
@@ -27,14 +26,14 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]|"', re.DOTALL)
 _MARGIN = 16
 
 
-class Broken(Exception):
+class BrokenError(Exception):
     """No JSON at this place of the text."""
 
     def __init__(self, at: int) -> None:
         self.at = at
 
 
-class Unfinished(Exception):
+class UnfinishedError(Exception):
     """The text ends before the value does."""
 
 
@@ -73,19 +72,18 @@ class Window:
 def value_at(text: str, at: int) -> tuple[Any, int]:
     """A value and where it ends."""
     try:
-        return DECODER.scan_once(text, at)
-    except StopIteration as stop:
-        raise _trouble(text, int(stop.value)) from None
+        return DECODER.raw_decode(text, at)
     except JSONDecodeError as error:
+        # Its place is where the string began, however far away the end of the text is.
         if error.msg.startswith("Unterminated string"):
-            raise Unfinished from None
+            raise UnfinishedError from None
         raise _trouble(text, error.pos) from None
     except RecursionError:
-        raise Broken(at) from None
+        raise BrokenError(at) from None
 
 
 def _trouble(text: str, at: int) -> Exception:
-    return Unfinished() if at >= len(text) - _MARGIN else Broken(at)
+    return UnfinishedError() if at >= len(text) - _MARGIN else BrokenError(at)
 
 
 def skip_value(text: str, at: int) -> int:
@@ -101,12 +99,9 @@ def key_at(text: str, at: int) -> tuple[str, int]:
         return match[1], match.end()
     blanks = BLANKS.match(text, at)
     at = blanks.end() if blanks else at
-    if text[at : at + 1] != '"':
+    if not text.startswith('"', at):
         raise _trouble(text, at)
-    try:
-        name, at = scanstring(text, at + 1, False)
-    except JSONDecodeError as error:
-        raise Unfinished() if error.msg.startswith("Unterminated") else _trouble(text, error.pos) from None
+    name, at = value_at(text, at)
     colon = _COLON.match(text, at)
     if colon is None:
         raise _trouble(text, at)
@@ -132,7 +127,7 @@ def walk_members(text: str, at: int, stop: str | None = None) -> tuple[list[tupl
         name, at = key_at(text, at)
         if name == stop:
             if at >= len(text):
-                raise Unfinished
+                raise UnfinishedError
             if text[at] == "[":
                 return found, at + 1, True
         value: Any

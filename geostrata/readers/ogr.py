@@ -66,16 +66,26 @@ def batches(file: LandedFile, spec: SourceSpec) -> Iterator[pa.RecordBatch]:
             yield plan.fit([batch.column(at) for at in kept], positions, layer.crs)
 
 
+def columns(file: LandedFile, spec: SourceSpec) -> list[tuple[str, pa.DataType]]:
+    if file.size == 0:
+        return []
+    with opened(file, spec) as layer:
+        return _columns(spec, layer)
+
+
 def _plan(file: LandedFile, spec: SourceSpec, layer: Layer) -> ColumnPlan:
-    schema = layer.reader.schema
-    names, types = [], []
-    for field in schema:
-        if field.name == layer.fid_column:
-            continue
-        is_geometry = field.name == layer.geometry_column
-        names.append(spec.geometry_column(field.name) if is_geometry else field.name)
-        types.append(_delivered_type(field))
+    names, types = zip(*_columns(spec, layer), strict=True)
     return ColumnPlan(file.path, spec, names, types)
+
+
+def _columns(spec: SourceSpec, layer: Layer) -> list[tuple[str, pa.DataType]]:
+    found = []
+    for field in layer.reader.schema:
+        if field.name != layer.fid_column:
+            is_geometry = field.name == layer.geometry_column
+            name = spec.geometry_column(field.name) if is_geometry else field.name
+            found.append((name, _delivered_type(field)))
+    return found
 
 
 def _delivered_type(field: pa.Field) -> pa.DataType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from zipfile import ZipInfo
 
 from geostrata.readers.errors import Refused
 from geostrata.readers.files import LandedFile, local_path
@@ -32,7 +33,7 @@ def unpacked(file: LandedFile, endings: tuple[str, ...], folder: Path) -> Path:
     return target
 
 
-def extract(path: str, entry: object, target: Path) -> None:
-    with open_member(path, entry) as source, target.open("wb") as copy:  # type: ignore[arg-type]
+def extract(path: str, entry: ZipInfo, target: Path) -> None:
+    with open_member(path, entry) as source, target.open("wb") as copy:
         while piece := source.read(1 << 20):
             copy.write(piece)

@@ -29,6 +29,13 @@ def check(file: LandedFile, spec: SourceSpec) -> None:
             _plan(file, spec, opened)
 
 
+def columns(file: LandedFile) -> list[tuple[str, pa.DataType]]:
+    with open_file(file.path) as stream:
+        opened = open_parquet(file, stream)
+        with _damage(file.path):
+            return [] if opened is None else [(field.name, field.type) for field in opened.schema_arrow]
+
+
 def batches(file: LandedFile, spec: SourceSpec) -> Iterator[pa.RecordBatch]:
     with open_file(file.path) as stream:
         opened = open_parquet(file, stream)

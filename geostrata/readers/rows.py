@@ -76,8 +76,8 @@ class _Builder:
         self._names = list(spec.declared)
         self._match = NameMatch(self._names)
         self._fitters = [fitter(self._schema.field(name).type) for name in self._names]
-        self._seen = [False] * len(self._names)
-        self._has_fields = False
+        self._seen: set[int] = set()
+        self._has_record = False
         self._clear()
 
     def _clear(self) -> None:
@@ -101,6 +101,7 @@ class _Builder:
         if corrupt is None:
             try:
                 rescued = self._place(record, values)
+                self._has_record = True
             except RecursionError:
                 values = [None] * len(self._names)
                 corrupt = f"{record.position}: nested too deep to be kept"
@@ -116,7 +117,7 @@ class _Builder:
         taken: set[int] = set()
         rescued: dict[str, Any] = {}
         loose: list[tuple[str, Any, bool]] = []
-        exact = self._match.exact
+        exact, fitters = self._match.exact, self._fitters
         for is_member, fields in ((False, record.fields), (True, record.members)):
             for name, value in fields:
                 at = exact.get(name)
@@ -124,41 +125,46 @@ class _Builder:
                     loose.append((name, value, is_member))
                     continue
                 taken.add(at)
-                self._put(at, name, value, values, rescued)
+                if value is not None:
+                    fitted = fitters[at](value)
+                    if fitted is MISFIT:
+                        rescued[name] = value
+                    else:
+                        values[at] = fitted
+        if loose:
+            self._place_loose(record.position, loose, taken, values, rescued)
+        self._seen |= taken
+        return json_text(rescued) if rescued else None
+
+    def _place_loose(
+        self,
+        position: str,
+        loose: list[tuple[str, Any, bool]],
+        taken: set[int],
+        values: list[Any],
+        rescued: dict[str, Any],
+    ) -> None:
+        """Fields that no column is spelled as: another spelling of one, or undeclared."""
         for name, value, is_member in loose:
             at = self._match.find(name)
             if at is not None and at not in taken:
                 taken.add(at)
-                self._put(at, name, value, values, rescued)
-                continue
-            if at is None and not is_member and self._policy == "strict":
-                raise Refused(
-                    self._path,
-                    f"{record.position}: column {name} is new; declare it, or set schema_policy: additive",
-                )
+                fitted = None if value is None else self._fitters[at](value)
+                if fitted is not MISFIT:
+                    values[at] = fitted
+                    continue
+            elif at is None and not is_member and self._policy == "strict":
+                raise new_column(self._path, name, position)
             if value is not None:
-                rescued[f"feature.{name}" if is_member and name in rescued else name] = value
-        if taken or record.fields:
-            self._has_fields = True
-        return json_text(rescued) if rescued else None
-
-    def _put(self, at: int, name: str, value: Any, values: list[Any], rescued: dict[str, Any]) -> None:
-        self._seen[at] = True
-        if value is None:
-            return
-        fitted = self._fitters[at](value)
-        if fitted is MISFIT:
-            rescued[name] = value
-        else:
-            values[at] = fitted
+                # A name may come twice: as a property and as a member of the feature, or in two spellings of a column.
+                rescued[f"feature.{name}" if name in rescued else name] = value
 
     def check_columns(self) -> None:
         """Records name their fields one by one: only the end of the file shows that one never came."""
-        if self._policy == "rescue" or not self._has_fields:
-            return
-        for name, seen in zip(self._names, self._seen, strict=True):
-            if not seen:
-                raise missing_column(self._path, name)
+        if self._policy != "rescue" and self._has_record:
+            for at, name in enumerate(self._names):
+                if at not in self._seen:
+                    raise missing_column(self._path, name)
 
     def take(self) -> pa.RecordBatch:
         arrays = [
@@ -180,3 +186,8 @@ def missing_column(path: str, name: str) -> Refused:
     return Refused(
         path, f"column {name} is missing; deliver it, drop it from the source, or set schema_policy: rescue"
     )
+
+
+def new_column(path: str, name: str, position: str = "") -> Refused:
+    where = f"{position}: " if position else ""
+    return Refused(path, f"{where}column {name} is new; declare it, or set schema_policy: additive")
