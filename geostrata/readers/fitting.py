@@ -145,7 +145,7 @@ def _fit_float(value: Any) -> Any:
     if number is MISFIT:
         return MISFIT
     try:
-        rounded = struct.unpack("f", struct.pack("f", number))[0]
+        rounded = struct.unpack("<f", struct.pack("<f", number))[0]
     except OverflowError:
         return MISFIT
     # Text has no width of its own; a double or an integer has, and would lose digits.

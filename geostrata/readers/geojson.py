@@ -113,13 +113,11 @@ class _Reader:
                 raise Refused(self._path, "it is not JSON; check the source's format and encoding") from None
 
     def _more(self, what: str) -> None:
-        if self._window.more():
-            return
         if self._window.is_last:
             raise _cut(self._path)
-        raise Refused(
-            self._path, f"{what} is over {LIMITS.record_chars} characters; split it, or check its quotes"
-        )
+        if not self._window.more() and not self._window.is_last:
+            limit = LIMITS.record_chars
+            raise Refused(self._path, f"{what} is over {limit} characters; split it, or check its quotes")
 
     def rows(self) -> Iterator[Record]:
         with self._stream:
@@ -151,7 +149,10 @@ class _Reader:
         while sign == "{":
             try:
                 found, end = walk_object(window.text, window.at)
-            except UnfinishedError:
+            except UnfinishedError as error:
+                # With the end of the file in sight, an error in front of it is one of this feature.
+                if window.is_last and error.at < len(window.text.rstrip(" \t\r\n")):
+                    break
                 self._more(position)
                 continue
             except BrokenError:
@@ -165,14 +166,11 @@ class _Reader:
         """An element that is no JSON ends where its brackets do, or where the next feature begins."""
         window = self._window
         while (end := _end_of_element(window.text, window.at)) is None:
-            if window.more():
-                continue
             last = _END.search(window.text, window.at) if window.is_last else None
-            if last is None:
-                self._more(position)
-            else:
+            if last is not None:
                 end = last.start()
                 break
+            self._more(position)
         start, window.at = window.at, max(end or 0, window.at + 1)
         text = window.text[start : window.at].rstrip(" \t\r\n,")
         return Record(position, corrupt=text, chars=len(text))

@@ -34,7 +34,10 @@ class BrokenError(Exception):
 
 
 class UnfinishedError(Exception):
-    """The text ends before the value does."""
+    """The text ends before the value does, or so it seems at `at`."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
 
 
 class Window:
@@ -76,14 +79,14 @@ def value_at(text: str, at: int) -> tuple[Any, int]:
     except JSONDecodeError as error:
         # Its place is where the string began, however far away the end of the text is.
         if error.msg.startswith("Unterminated string"):
-            raise UnfinishedError from None
+            raise UnfinishedError(len(text)) from None
         raise _trouble(text, error.pos) from None
     except RecursionError:
         raise BrokenError(at) from None
 
 
 def _trouble(text: str, at: int) -> Exception:
-    return UnfinishedError() if at >= len(text) - _MARGIN else BrokenError(at)
+    return UnfinishedError(at) if at >= len(text) - _MARGIN else BrokenError(at)
 
 
 def skip_value(text: str, at: int) -> int:
@@ -127,7 +130,7 @@ def walk_members(text: str, at: int, stop: str | None = None) -> tuple[list[tupl
         name, at = key_at(text, at)
         if name == stop:
             if at >= len(text):
-                raise UnfinishedError
+                raise UnfinishedError(at)
             if text[at] == "[":
                 return found, at + 1, True
         value: Any

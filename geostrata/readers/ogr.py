@@ -161,6 +161,8 @@ def _trouble(file: LandedFile, spec: SourceSpec) -> Iterator[None]:
         pa.ArrowException,
         OSError,
         UnicodeDecodeError,
+        # pyogrio 0.13's own slip on a CRS whose text is not UTF-8.
+        UnboundLocalError,
         MemoryError,
     ) as error:
         words = " ".join(str(error).split())[:200]

@@ -71,7 +71,8 @@ def batches(path: str, spec: SourceSpec, records: Records) -> Iterator[pa.Record
 
 class _Builder:
     def __init__(self, path: str, spec: SourceSpec, crs: str | None) -> None:
-        self._path, self._crs, self._policy = path, crs, spec.schema_policy
+        self._path, self._policy = path, spec.schema_policy
+        self._crs = None if crs is None else printable(crs)
         self._schema = output_schema(spec)
         self._names = list(spec.declared)
         self._match = NameMatch(self._names)
@@ -173,7 +174,7 @@ class _Builder:
         ]
         extras = {
             POSITION: pa.array(self._positions, pa.string()),
-            CRS: pa.array([self._crs] * self.rows, pa.string()),
+            CRS: pa.repeat(pa.scalar(self._crs, pa.string()), self.rows),
             CORRUPT: pa.array(self._corrupt, pa.string()),
             RESCUED: pa.array(self._rescued, pa.string()),
         }

@@ -17,6 +17,7 @@ from geostrata.readers.spec import SourceSpec
 ENDINGS = (".shp",)
 MAGIC = b"\x00\x00\x27\x0a"
 _PARTS = (".shp", ".shx", ".dbf", ".prj", ".cpg")
+_LONGEST_PRJ = 1 << 20
 _SHP_HEADER, _SHX_RECORD, _DBF_HEADER = 100, 8, 32
 
 
@@ -24,6 +25,8 @@ def prepare(file: LandedFile, spec: SourceSpec, folder: Path) -> OgrPlan:
     """GDAL sees the parts under one name in a folder of ours: a missing .shx is made there, not where files land."""
     is_zip = packing(file.path) == "zip"
     parts = _from_zip(file, spec, folder) if is_zip else _beside(file, folder)
+    if ".prj" in parts:
+        parts[".prj"] = _as_utf8(parts[".prj"])
     _check_main(file, parts[".shp"])
     features = _indexed(file, parts) if ".shx" in parts else _counted(file, parts[".shp"])
     if ".dbf" in parts:
@@ -50,6 +53,19 @@ def _beside(file: LandedFile, folder: Path) -> dict[str, Path]:
     if ".shp" not in parts:
         raise Refused(file.path, "a shapefile ends in .shp or .zip; name that part of it")
     return parts
+
+
+def _as_utf8(prj: Path) -> Path:
+    """Old programs write names with umlauts in their own encoding; pyogrio fails on what is not UTF-8."""
+    with prj.open("rb") as stream:
+        data = stream.read(_LONGEST_PRJ)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        # Unlinked first: it may be a link to the landed file.
+        prj.unlink()
+        prj.write_text(data.decode("latin-1"), encoding="utf-8")
+    return prj
 
 
 def _from_zip(file: LandedFile, spec: SourceSpec, folder: Path) -> dict[str, Path]:

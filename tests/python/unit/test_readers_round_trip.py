@@ -138,6 +138,15 @@ def test_a_shapefile_without_prj_and_cpg_says_nothing_of_its_crs(tmp_path: Path)
     assert rows[0]["_source_crs"] is None
 
 
+def test_a_prj_in_an_old_encoding(tmp_path: Path) -> None:
+    path = files.write_any(tmp_path, "shp")
+    prj = path.with_suffix(".prj")
+    old = prj.read_text().replace("CH1903+_LV95", "Système").encode("latin-1")
+    prj.write_bytes(old)
+    assert "Système" in files.rows_of(path, files.spec_for("shp"))[0]["_source_crs"]
+    assert prj.read_bytes() == old
+
+
 def test_a_shapefile_of_shapes_alone_is_read_if_nothing_else_is_declared(tmp_path: Path) -> None:
     path = files.write_any(tmp_path, "shp")
     path.with_suffix(".dbf").unlink()
