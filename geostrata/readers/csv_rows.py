@@ -32,7 +32,8 @@ def records(file: LandedFile, spec: SourceSpec) -> Records:
         _check_header(file.path, spec, names)
     else:
         names = list(spec.declared)
-    return Records(None, (_record(names, null, *row) for row in rows), names)
+    columns = tuple(names)
+    return Records(None, (_record(columns, null, *row) for row in rows), names)
 
 
 def check(file: LandedFile, spec: SourceSpec) -> None:
@@ -82,15 +83,19 @@ def _check_header(path: str, spec: SourceSpec, names: list[str]) -> None:
         raise new_column(path, new[0])
 
 
-def _record(names: list[str], null: str | None, number: int, raw: str, fields: list[str] | None) -> Record:
+def _record(
+    names: tuple[str, ...], null: str | None, number: int, raw: str, fields: list[str] | None
+) -> Record:
     position = f"line {number}"
     # Too few fields: a line that was cut, and then its last value is not to be trusted either.
     if fields is None or len(fields) < len(names):
         return Record(position, corrupt=raw.rstrip("\r\n"), chars=len(raw))
     values: list[Any] = [None if value in ("", null) else value for value in fields]
-    pairs = list(zip(names, values, strict=False))
-    pairs.extend((f"#{at}", value) for at, value in enumerate(values[len(names) :], len(names) + 1))
-    return Record(position, pairs, chars=len(raw))
+    # Fields beyond the header are a fault of the row, not new columns.
+    more = len(values) - len(names)
+    if more:
+        names = (*names, *(f"#{at}" for at in range(len(names) + 1, len(values) + 1)))
+    return Record(position, names, values, chars=len(raw), members=more)
 
 
 def _rows(file: LandedFile, spec: SourceSpec) -> Iterator[_Row]:

@@ -19,19 +19,18 @@ def feature_record(
     parts = dict(found) if len(found) < 4 else dict(members(found))
     kind = parts.pop("type", None)
     if kind in GEOMETRY_TYPES:
-        return Record(position, [(geometry_column, text)], chars=chars)
+        return Record(position, (geometry_column,), [text], chars=chars)
     if kind != "Feature" and not ("geometry" in parts or "properties" in parts):
         return Record(position, corrupt=text, chars=chars)
-    record = Record(position, [(geometry_column, parts.pop("geometry", None))], chars=chars)
+    names, values = [geometry_column], [parts.pop("geometry", None)]
     properties = parts.pop("properties", None)
-    taken = {geometry_column, *parts}
     if isinstance(properties, Members):
+        own = {name for name, _ in properties}
         for name, value in properties:
-            own = name if name != geometry_column else free_name(f"properties.{name}", taken)
-            record.fields.append((own, value))
+            names.append(name if name != geometry_column else free_name(f"properties.{name}", own))
+            values.append(value)
     elif properties is not None:
-        record.members.append(("properties", properties))
+        parts["properties"] = properties
     if kind not in ("Feature", None):
-        record.members.append(("type", kind))
-    record.members.extend(parts.items())
-    return record
+        parts["type"] = kind
+    return Record(position, (*names, *parts), [*values, *parts.values()], chars=chars, members=len(parts))

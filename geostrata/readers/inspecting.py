@@ -15,6 +15,7 @@ from geostrata.readers.files import LandedFile, landed
 from geostrata.readers.guessing import ColumnGuess, geometry_of, key_of, lonlat_of
 from geostrata.readers.limits import LIMITS
 from geostrata.readers.reading import read
+from geostrata.readers.rows import Record
 from geostrata.readers.spec import EXTRAS, SourceSpec
 
 _RECORDS = {
@@ -97,13 +98,19 @@ def _sample_records(file: LandedFile, spec: SourceSpec, sample: _Sample) -> None
         if record.corrupt is not None:
             sample.corrupt += 1
         else:
-            own = {name for name, _ in record.fields}
-            ids = [(name, value) for name, value in record.members if name == "id" and name not in own]
-            # Fields beyond a header are a fault of the row, not columns.
-            fields = record.fields if records.names is None else record.fields[: len(records.names)]
-            sample.add([*fields, *ids], is_typed=spec.format != "csv")
+            sample.add(_columns_of(record), is_typed=spec.format != "csv")
         if chars > LIMITS.sample_bytes:
             break
+
+
+def _columns_of(record: Record) -> list[tuple[str, Any]]:
+    """Of what is no column, only a feature's id may become one."""
+    own = len(record.names) - record.members
+    fields = list(zip(record.names, record.values, strict=True))
+    return [
+        *fields[:own],
+        *(field for field in fields[own:] if field[0] == "id" and "id" not in record.names[:own]),
+    ]
 
 
 def _sample_columns(file: LandedFile, name: str, options: dict[str, str], sample: _Sample) -> None:

@@ -34,7 +34,7 @@ def feature_records(file: LandedFile, spec: SourceSpec) -> Records:
     first = next(rows, None)
     if first is None:
         return Records(None, rows)
-    declared = dict(first.members).get("crs")
+    declared = dict(zip(first.names, first.values, strict=True)).get("crs") if first.members else None
     return Records(crss.from_geojson(declared), _chain(first, rows))
 
 
@@ -99,7 +99,8 @@ def _object(number: int, line: str, cut: int) -> Record:
     except (JSONDecodeError, RecursionError):
         return Record(position, corrupt=line, chars=len(line))
     if isinstance(value, Members):
-        return Record(position, value, chars=len(line))
+        names, values = zip(*value, strict=True) if value else ((), ())
+        return Record(position, names, values, chars=len(line))
     return Record(position, corrupt=line, chars=len(line))
 
 

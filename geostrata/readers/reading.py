@@ -31,16 +31,21 @@ class _Format:
 
 def _text(records: Callable[[LandedFile, SourceSpec], Records], look: _Check) -> _Format:
     def check(file: LandedFile, spec: SourceSpec) -> None:
-        first = head(file.path, 16)
-        for magic, name in _NOT_TEXT.items():
-            if first.startswith(magic):
-                raise Refused(file.path, f"it is {name}, not {spec.format}; check the source's format")
+        _is_text(file, spec)
         look(file, spec)
 
     def batches(file: LandedFile, spec: SourceSpec) -> Iterator[pa.RecordBatch]:
+        _is_text(file, spec)
         return rows.batches(file.path, spec, records(file, spec))
 
     return _Format(check, batches)
+
+
+def _is_text(file: LandedFile, spec: SourceSpec) -> None:
+    first = head(file.path, 16)
+    for magic, name in _NOT_TEXT.items():
+        if first.startswith(magic):
+            raise Refused(file.path, f"it is {name}, not {spec.format}; check the source's format")
 
 
 def _first_line(file: LandedFile, spec: SourceSpec) -> None:
@@ -64,11 +69,8 @@ FORMATS = {
 def read(file: LandedFile, spec: SourceSpec) -> Iterator[pa.RecordBatch]:
     """The rows of a file. Keep them only if no error follows: a cut file may show only at its end."""
     with unchanged(file):
-        if file.size == 0:
-            return
-        kind = FORMATS[spec.format]
-        kind.check(file, spec)
-        yield from kind.batches(file, spec)
+        if file.size:
+            yield from FORMATS[spec.format].batches(file, spec)
 
 
 def check(file: LandedFile, spec: SourceSpec) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -16,18 +16,23 @@ from geostrata.readers.limits import LIMITS
 from geostrata.readers.spec import CORRUPT, CRS, EXTRAS, POSITION, RESCUED, SourceSpec
 from geostrata.readers.text import printable
 
+# Records with the same names in the same order share a layout. Where each record has its own, remembering would not help.
+_KNOWN_LAYOUTS = 1000
+
 
 @dataclass(slots=True)
 class Record:
     """One row to be: its fields, or the text that could not be read."""
 
     position: str
-    fields: list[tuple[str, Any]] = field(default_factory=list)
+    names: tuple[str, ...] = ()
+    values: Sequence[Any] = ()
     corrupt: str | None = None
     # About how much text it came from: bounds the bytes of a batch.
     chars: int = 0
-    # Kept if undeclared, like any field, but not held to be new columns: a feature's `id` and `bbox`.
-    members: list[tuple[str, Any]] = field(default_factory=list)
+    # The last ones are no columns of their own, and so never new ones: a feature's `id` and `bbox`. Undeclared, they are
+    # kept like any field.
+    members: int = 0
 
 
 @dataclass
@@ -69,6 +74,14 @@ def batches(path: str, spec: SourceSpec, records: Records) -> Iterator[pa.Record
         yield builder.take()
 
 
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    # The column of each field, -1 for none.
+    targets: list[int]
+    # Its name if it must be rescued.
+    labels: list[str]
+
+
 class _Builder:
     def __init__(self, path: str, spec: SourceSpec, crs: str | None) -> None:
         self._path, self._policy = path, spec.schema_policy
@@ -78,6 +91,7 @@ class _Builder:
         self._match = NameMatch(self._names)
         self._fitters = [fitter(self._schema.field(name).type) for name in self._names]
         self._seen: set[int] = set()
+        self._layouts: dict[tuple[tuple[str, ...], int], _Layout] = {}
         self._has_record = False
         self._clear()
 
@@ -115,50 +129,42 @@ class _Builder:
         self._chars += record.chars + 100
 
     def _place(self, record: Record, values: list[Any]) -> str | None:
-        taken: set[int] = set()
+        key = (record.names, record.members)
+        layout = self._layouts.get(key) or self._layout(record)
         rescued: dict[str, Any] = {}
-        loose: list[tuple[str, Any, bool]] = []
-        exact, fitters = self._match.exact, self._fitters
-        for is_member, fields in ((False, record.fields), (True, record.members)):
-            for name, value in fields:
-                at = exact.get(name)
-                if at is None or at in taken:
-                    loose.append((name, value, is_member))
-                    continue
-                taken.add(at)
-                if value is not None:
-                    fitted = fitters[at](value)
-                    if fitted is MISFIT:
-                        rescued[name] = value
-                    else:
-                        values[at] = fitted
-        if loose:
-            self._place_loose(record.position, loose, taken, values, rescued)
-        self._seen |= taken
-        return json_text(rescued) if rescued else None
-
-    def _place_loose(
-        self,
-        position: str,
-        loose: list[tuple[str, Any, bool]],
-        taken: set[int],
-        values: list[Any],
-        rescued: dict[str, Any],
-    ) -> None:
-        """Fields that no column is spelled as: another spelling of one, or undeclared."""
-        for name, value, is_member in loose:
-            at = self._match.find(name)
-            if at is not None and at not in taken:
-                taken.add(at)
-                fitted = None if value is None else self._fitters[at](value)
+        fitters = self._fitters
+        for at, value, label in zip(layout.targets, record.values, layout.labels, strict=True):
+            if value is None:
+                continue
+            if at >= 0:
+                fitted = fitters[at](value)
                 if fitted is not MISFIT:
                     values[at] = fitted
                     continue
-            elif at is None and not is_member and self._policy == "strict":
-                raise new_column(self._path, name, position)
-            if value is not None:
-                # A name may come twice: as a property and as a member of the feature, or in two spellings of a column.
-                rescued[f"feature.{name}" if name in rescued else name] = value
+            rescued[label] = value
+        return json_text(rescued) if rescued else None
+
+    def _layout(self, record: Record) -> _Layout:
+        """Where the fields of such a record go. Made once for all records with the same names."""
+        names = record.names
+        found = [self._match.exact.get(name, -1) for name in names]
+        taken = {at for at in found if at >= 0}
+        if len(taken) < sum(at >= 0 for at in found):
+            # A property and a member of one name: the property is the column.
+            found = [-1 if at in found[:place] else at for place, at in enumerate(found)]
+        for place, name in enumerate(names):
+            at = self._match.find(name)
+            if found[place] < 0 and at is not None and at not in taken:
+                taken.add(at)
+                found[place] = at
+            elif at is None and self._policy == "strict" and place < len(names) - record.members:
+                raise new_column(self._path, name, record.position)
+        labels = [f"feature.{name}" if name in names[:place] else name for place, name in enumerate(names)]
+        self._seen |= taken
+        if len(self._layouts) >= _KNOWN_LAYOUTS:
+            self._layouts.clear()
+        layout = self._layouts[names, record.members] = _Layout(found, labels)
+        return layout
 
     def check_columns(self) -> None:
         """Records name their fields one by one: only the end of the file shows that one never came."""
