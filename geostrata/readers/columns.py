@@ -14,6 +14,7 @@ from geostrata.readers.fitting import MISFIT, bytes_text, fitter
 from geostrata.readers.json_values import json_text
 from geostrata.readers.rows import NameMatch, missing_column, new_column, output_schema
 from geostrata.readers.spec import SourceSpec
+from geostrata.readers.text import printable
 
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 
@@ -73,7 +74,7 @@ class ColumnPlan:
         texts = [json_text(rescued[row]) if row in rescued else None for row in range(rows)]
         extras = [
             positions,
-            pa.repeat(pa.scalar(crs, pa.string()), rows),
+            pa.repeat(pa.scalar(None if crs is None else printable(crs), pa.string()), rows),
             pa.nulls(rows, pa.string()),
             pa.array(texts, pa.string()),
         ]

@@ -186,8 +186,7 @@ class _Reader:
         if sign != ",":
             raise Refused(self._path, f"{sign!r} behind its features: not JSON; deliver it again")
         found, self._window.at, _ = self._whole(walk_members)
-        crs = crss.from_geojson(dict(found).get("crs", None))
-        if "crs" in dict(found) and crs != self.crs:
+        if "crs" in dict(found) and crss.from_geojson(dict(found)["crs"]) != self.crs:
             raise Refused(self._path, "its crs stands far behind its features; write it in front of them")
 
     def _nothing_follows(self) -> None:
@@ -232,12 +231,13 @@ def _tail(file: LandedFile, encoding: str = "utf-8") -> str:
 
 
 def _crs_behind_features(tail: str) -> str | None:
-    """The last `crs` that stands in front of the last brace. Whether it is the outermost one shows at the end of reading."""
+    """A `crs` in front of the last brace. That it is the outermost one is made sure of at the end of reading."""
     for match in reversed(list(_CRS.finditer(tail))):
         try:
             value, end = DECODER.raw_decode(tail, match.end())
         except (ValueError, RecursionError):
             continue
-        if "[" not in tail[end:] and "{" not in tail[end:]:
+        # Inside a feature more brackets would close; a column named crs is common.
+        if tail.count("}", end) == 1 and "]" not in tail[end:]:
             return crss.from_geojson(value)
     return None

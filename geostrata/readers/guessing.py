@@ -34,6 +34,8 @@ _LONLAT = (
 _KEY_NAME = re.compile(
     r"(?:id|uuid|guid|gid|key|code)|.*(?:_|^)(?:id|uuid|guid|gid|key)|(?:object|feature|global)id"
 )
+# Of the rows of a sample, as many may lack the key or repeat it.
+_NEARLY = 0.1
 _KEY_TYPES = ("string", "bigint", "int", "decimal(38,0)", "decimal(20,0)")
 
 
@@ -43,7 +45,7 @@ class ColumnGuess:
 
     candidates: list[str] = field(default_factory=lambda: list(_CANDIDATES))
     values: int = 0
-    is_unique: bool = True
+    repeats: int = 0
     shapes: dict[str, int] = field(default_factory=dict)
     srids: set[int] = field(default_factory=set)
     _seen: set[int] = field(default_factory=set)
@@ -57,10 +59,10 @@ class ColumnGuess:
         shape = geometry_encoding(value, self.srids)
         if shape is not None:
             self.shapes[shape] = self.shapes.get(shape, 0) + 1
-        elif self.is_unique:
+        else:
             # Hashes instead of the values: a sample of long texts stays small.
             mark = hash(str(value))
-            self.is_unique = mark not in self._seen
+            self.repeats += mark in self._seen
             self._seen.add(mark)
 
     def end_file(self) -> None:
@@ -155,13 +157,26 @@ def lonlat_of(types: dict[str, str]) -> tuple[str, str] | None:
     return None
 
 
-def key_of(columns: dict[str, ColumnGuess], types: dict[str, str], rows: int) -> str | None:
-    """Unique and never null in the sample; names that say so first. None before a guess that proves nothing."""
-    unique = [
+def key_of(
+    columns: dict[str, ColumnGuess], types: dict[str, str], rows: int
+) -> tuple[str | None, str | None]:
+    """Unique and never null in the sample, names that say so first; else a column that is named as a key and nearly is
+    one, with a note: files with bad rows have keys too."""
+    possible = [
         name
         for name, guess in columns.items()
-        if guess.values == rows > 0 and guess.is_unique and not guess.encoding and types[name] in _KEY_TYPES
+        if guess.values and not guess.encoding and types[name] in _KEY_TYPES
     ]
-    named = [name for name in unique if _KEY_NAME.fullmatch(name.lower())]
-    exact = [name for name in named if name.lower() == "id"]
-    return next(iter(exact + named + unique), None)
+    named = [name for name in possible if _KEY_NAME.fullmatch(name.lower())]
+    named.sort(key=lambda name: name.lower() != "id")
+    for name in (*named, *possible):
+        if columns[name].values == rows and not columns[name].repeats:
+            return name, None
+    for name in named:
+        nulls, repeats = rows - columns[name].values, columns[name].repeats
+        if nulls + repeats <= _NEARLY * rows:
+            return (
+                name,
+                f"{name} is nearly a key: {nulls} of {rows} sampled rows lack it, {repeats} repeat it",
+            )
+    return None, None

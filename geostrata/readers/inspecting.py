@@ -161,6 +161,9 @@ def _facts(name: str, options: dict[str, str], sample: _Sample, files: int) -> S
         sample.notes.append(f"files differ in their CRS: {', '.join(crs[:40] for crs in crss)}")
     if sample.corrupt:
         sample.notes.append(f"{sample.corrupt} records of the sample can't be read")
+    key, note = key_of(sample.guesses, types, sample.rows)
+    if note:
+        sample.notes.append(note)
     return SourceFacts(
         format=name,
         columns=types,
@@ -168,7 +171,7 @@ def _facts(name: str, options: dict[str, str], sample: _Sample, files: int) -> S
         encoding=geometry[1] if geometry else "lonlat" if lonlat else None,
         lonlat=lonlat,
         crs=crss[0] if len(crss) == 1 else None,
-        key=key_of(sample.guesses, types, sample.rows),
+        key=key,
         options=options,
         sampled_files=files,
         sampled_records=sample.rows + sample.corrupt,

@@ -11,6 +11,7 @@ from geostrata.readers.features import feature_record
 from geostrata.readers.files import LandedFile
 from geostrata.readers.json_scan import BLANKS, BrokenError, UnfinishedError, walk_object
 from geostrata.readers.json_values import DECODER, Members
+from geostrata.readers.limits import LIMITS
 from geostrata.readers.packing import open_unpacked
 from geostrata.readers.rows import Record, Records
 from geostrata.readers.spec import SourceSpec
@@ -67,13 +68,18 @@ def _chain_lines(
 def _sequences(every: Iterator[tuple[int, str, int]]) -> Iterator[tuple[int, str, int]]:
     """Records from separator to separator. One that can't be read that way falls back into its lines."""
     held: list[tuple[int, str, int]] = []
+    chars = 0
     for number, line, cut in every:
         before, *parts = line.split(_SEPARATOR)
         if before.strip(_BLANK):
             held.append((number, before, cut))
+            chars += len(before)
         for part in parts:
             yield from _joined(held)
-            held = [(number, part, cut)]
+            held, chars = [(number, part, cut)], len(part)
+        if chars > LIMITS.record_chars:
+            yield from held
+            held, chars = [], 0
     yield from _joined(held)
 
 

@@ -143,6 +143,8 @@ def _layer(file: LandedFile, spec: SourceSpec, source: str) -> str | None:
         if wanted not in layers:
             raise Refused(file.path, f"layer {wanted} is not in it; option layer must be one of: {names}")
         return wanted
+    # QGIS keeps its styles in a table of this name.
+    layers = [name for name in layers if name != "layer_styles"] or layers
     if len(layers) != 1:
         raise Refused(file.path, f"it has {len(layers)} layers; set option layer to one of: {names}")
     return layers[0]

@@ -11,6 +11,7 @@ import pytest
 import reader_files as files
 import shapely
 
+from geostrata import demo
 from geostrata.readers import Refused, SourceSpec, inspect
 
 
@@ -135,6 +136,32 @@ def test_keys(tmp_path: Path) -> None:
     assert (facts.key, facts.sampled_files, facts.sampled_records) == ("parcel_id", 2, 20)
     repeated = text_file(tmp_path, "3.jsonl", '{"id":1}\n{"id":1}\n')
     assert inspect([repeated]).key is None
+
+
+def test_a_key_with_a_few_bad_rows_is_found_and_told(tmp_path: Path) -> None:
+    ids = [*range(30), 7, None]
+    text = "\n".join(json.dumps({"value": 1, "parcel_id": number}) for number in ids)
+    facts = inspect([text_file(tmp_path, "a.jsonl", text)])
+    assert facts.key == "parcel_id"
+    assert facts.notes == ("parcel_id is nearly a key: 1 of 32 sampled rows lack it, 1 repeat it",)
+
+
+def test_the_demo_town_is_read_row_by_row(tmp_path: Path) -> None:
+    """Without being told anything: as many rows as its manifest says, bad ones among them."""
+    landed_rows = {
+        name: facts["landed"]
+        for name, facts in demo.generate(tmp_path, scale=0.01, days=2)["entities"].items()
+    }
+    keys = {"parcels": "parcel_id", "telemetry": "event_id", "zones": "zone_id", "facilities": "facility_id"}
+    found = dict.fromkeys(landed_rows, 0)
+    for folder in {path.parent for path in tmp_path.rglob("*.*") if path.is_file()} - {tmp_path}:
+        entity = folder.relative_to(tmp_path).parts[0]
+        paths = sorted(str(path) for path in folder.iterdir())
+        facts = inspect(paths)
+        assert facts.key == keys[entity]
+        assert facts.geometry or facts.lonlat
+        found[entity] += sum(len(files.rows_of(Path(path), facts.spec())) for path in paths)
+    assert found == landed_rows
 
 
 def test_corrupt_records_are_told(tmp_path: Path) -> None:

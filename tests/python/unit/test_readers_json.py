@@ -213,6 +213,13 @@ def test_the_crs_member_in_front_and_behind(tmp_path: Path, member: str, expecte
         assert [row["_source_crs"] for row in read_text(tmp_path, "geojson", text)] == [expected]
 
 
+def test_a_column_named_crs_is_not_the_crs_of_the_file(tmp_path: Path) -> None:
+    last = '{"type":"Feature","geometry":null,"properties":{"crs":"EPSG:2056"}}'
+    for text in (files.collection([last]), f"[{last}]", files.collection([last])[:-3] + '],"name":"x"}'):
+        (row,) = read_text(tmp_path, "geojson", text, {"crs": "string"})
+        assert (row["crs"], row["_source_crs"]) == ("EPSG:2056", None)
+
+
 def test_a_crs_out_of_sight_is_refused_before_it_is_guessed(tmp_path: Path) -> None:
     crs = '{"type":"name","properties":{"name":"EPSG:2056"}}'
     text = f'{{"features":[{feature("{}")}],"crs":{crs},"filler":"{"x" * 100_000}"}}'

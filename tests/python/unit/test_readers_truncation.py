@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from pathlib import Path
 
@@ -132,3 +133,10 @@ def test_another_format_is_refused(tmp_path: Path, ending: str) -> None:
         if ending in ("geojsonl", "jsonl") and other == "shp":
             continue
         assert outcome(path, ending) == "refused", other
+
+
+def test_an_error_survives_the_way_from_an_executor() -> None:
+    for kind in (HalfWritten, Refused):
+        error = pickle.loads(pickle.dumps(kind("a.csv", "why; what to do")))  # noqa: S301 - our own bytes
+        assert type(error) is kind
+        assert str(error) == "a.csv: why; what to do"
