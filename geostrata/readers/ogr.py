@@ -17,9 +17,11 @@ import pyogrio.errors
 from geostrata.readers import crs as crss
 from geostrata.readers import flatgeobuf, geopackage, shapefile
 from geostrata.readers.columns import ColumnPlan
+from geostrata.readers.dbf import DbfField, DbfNumbers
 from geostrata.readers.errors import HalfWritten, Refused
 from geostrata.readers.files import LandedFile
 from geostrata.readers.limits import LIMITS
+from geostrata.readers.rows import NameMatch
 from geostrata.readers.spec import SourceSpec
 
 _STRUCTURE = {"shapefile": shapefile, "geopackage": geopackage, "flatgeobuf": flatgeobuf}
@@ -31,6 +33,23 @@ class Layer:
 
     meta: dict[str, Any]
     reader: Any
+    numbers: DbfNumbers | None = None
+
+    def exact_fields(self, spec: SourceSpec) -> dict[str, DbfField]:
+        """Fields that GDAL made doubles of and that are declared as something else, or are integers."""
+        names = [str(name) for name in self.meta["fields"]]
+        if self.numbers is None or len(names) != len(self.numbers.fields):
+            return {}
+        match = NameMatch(spec.declared)
+        kinds = list(spec.declared.values())
+        found = {}
+        for name, field in zip(names, self.numbers.fields, strict=True):
+            at = match.find(name)
+            is_double = at is not None and kinds[at].strip().lower() in ("double", "float")
+            is_rounded = field.is_number and self.reader.schema.field(name).type == pa.float64()
+            if is_rounded and (field.decimals == 0 or (at is not None and not is_double)):
+                found[name] = field
+        return found
 
     @property
     def fid_column(self) -> str:
@@ -60,10 +79,16 @@ def batches(file: LandedFile, spec: SourceSpec) -> Iterator[pa.RecordBatch]:
         names = layer.reader.schema.names
         fid = names.index(layer.fid_column)
         kept = [at for at in range(len(names)) if at != fid]
+        exact = layer.exact_fields(spec)
         for batch in layer.reader:
-            count = batch.column(fid).cast(pa.string())
-            positions = pc.binary_join_element_wise("feature ", count, "")
-            yield plan.fit([batch.column(at) for at in kept], positions, layer.crs)
+            fids = batch.column(fid)
+            positions = pc.binary_join_element_wise("feature ", fids.cast(pa.string()), "")
+            columns = [batch.column(at) for at in kept]
+            if layer.numbers is not None and exact:
+                rows = fids.to_pylist()
+                for name, field in exact.items():
+                    columns[kept.index(names.index(name))] = layer.numbers.texts(field, rows)
+            yield plan.fit(columns, positions, layer.crs)
 
 
 def columns(file: LandedFile, spec: SourceSpec) -> list[tuple[str, pa.DataType]]:
@@ -80,11 +105,13 @@ def _plan(file: LandedFile, spec: SourceSpec, layer: Layer) -> ColumnPlan:
 
 def _columns(spec: SourceSpec, layer: Layer) -> list[tuple[str, pa.DataType]]:
     found = []
+    exact = layer.exact_fields(spec)
     for field in layer.reader.schema:
         if field.name != layer.fid_column:
             is_geometry = field.name == layer.geometry_column
             name = spec.geometry_column(field.name) if is_geometry else field.name
-            found.append((name, _delivered_type(field)))
+            kind = exact[field.name].kind if field.name in exact else _delivered_type(field)
+            found.append((name, kind))
     return found
 
 
@@ -114,7 +141,7 @@ def opened(file: LandedFile, spec: SourceSpec) -> Iterator[Layer]:
                 **plan.open_options,
             )
         )
-        yield Layer(meta, _Counted(file, reader, plan.features))
+        yield Layer(meta, _Counted(file, reader, plan.features), plan.numbers)
 
 
 class _Counted:

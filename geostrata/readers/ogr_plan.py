@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from zipfile import ZipInfo
 
+from geostrata.readers.dbf import DbfNumbers
 from geostrata.readers.errors import Refused
 from geostrata.readers.files import LandedFile, local_path
 from geostrata.readers.packing import only_member, open_member, packing
@@ -18,6 +19,8 @@ class OgrPlan:
     open_options: dict[str, str] = field(default_factory=dict)
     # As the file says itself, where it does.
     features: int | None = None
+    # The table of a shapefile, for numbers that GDAL would round.
+    numbers: DbfNumbers | None = None
 
 
 def unpacked(file: LandedFile, endings: tuple[str, ...], folder: Path) -> Path:

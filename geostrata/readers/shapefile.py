@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import pyogrio
 
+from geostrata.readers.dbf import DbfNumbers
 from geostrata.readers.errors import HalfWritten, Refused
 from geostrata.readers.files import LandedFile, local_path
 from geostrata.readers.ogr_plan import OgrPlan, extract
@@ -37,7 +38,8 @@ def prepare(file: LandedFile, spec: SourceSpec, folder: Path) -> OgrPlan:
             file.path, "its .dbf, which holds the attributes, has not landed; left for the next run"
         )
     pyogrio.set_gdal_config_options({"SHAPE_RESTORE_SHX": "YES"})
-    return OgrPlan(str(parts[".shp"]), encoding=spec.options.get("encoding"))
+    numbers = DbfNumbers(parts[".dbf"]) if ".dbf" in parts else None
+    return OgrPlan(str(parts[".shp"]), encoding=spec.options.get("encoding"), numbers=numbers)
 
 
 def _beside(file: LandedFile, folder: Path) -> dict[str, Path]:

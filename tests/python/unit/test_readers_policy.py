@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -52,7 +53,10 @@ def test_a_missing_column(tmp_path: Path, ending: str) -> None:
 def test_a_retyped_column(tmp_path: Path, ending: str) -> None:
     path = files.write_any(tmp_path, ending)
     for policy in ("strict", "additive"):
-        with pytest.raises(Refused, match="column area is double in the file and int in the source"):
+        kind = "decimal(24,15)" if ending == "shp" else "double"
+        with pytest.raises(
+            Refused, match=re.escape(f"column area is {kind} in the file and int in the source")
+        ):
             check(landed(path), spec(ending, policy, area="int"))
         with pytest.raises(Refused, match="column name is string in the file and bigint in the source"):
             check(landed(path), spec(ending, policy, name="bigint"))
@@ -60,7 +64,7 @@ def test_a_retyped_column(tmp_path: Path, ending: str) -> None:
         rescued = json.loads(row["_rescued"])
         assert (row["name"], rescued["name"]) == (None, f"Straße {row['id']}")
         assert row["area"] == (row["id"] // 4 if row["id"] % 4 == 0 else None)
-        assert rescued.get("area") == (None if row["id"] % 4 == 0 else row["id"] / 4)
+        assert float(rescued.get("area", 0)) == (0 if row["id"] % 4 == 0 else row["id"] / 4)
 
 
 @pytest.mark.parametrize(

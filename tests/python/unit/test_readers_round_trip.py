@@ -14,7 +14,7 @@ import reader_files as files
 import shapely
 from pyogrio.raw import write
 
-from geostrata.readers import LandedFile, Refused, SourceSpec, check, landed, output_schema, read
+from geostrata.readers import LandedFile, Refused, SourceSpec, check, inspect, landed, output_schema, read
 
 COUNT = 20
 BINARY = ("shp", "gpkg", "fgb", "parquet")
@@ -136,6 +136,32 @@ def test_a_shapefile_without_prj_and_cpg_says_nothing_of_its_crs(tmp_path: Path)
     rows = files.rows_of(path, files.spec_for("shp", options={"encoding": "UTF-8"}))
     assert_whole(rows)
     assert rows[0]["_source_crs"] is None
+
+
+def test_long_numbers_of_a_shapefile_are_exact(tmp_path: Path) -> None:
+    """GDAL reads them as doubles."""
+    path = tmp_path / "long.shp"
+    numbers = np.array([2**62 + 1, -(2**62) - 1, 5])
+    shapes = shapely.to_wkb(shapely.points(np.zeros((3, 2))))
+    write(
+        str(path),
+        shapes,
+        [numbers, np.array([0.125, 2.5, np.nan])],
+        ["long", "part"],
+        crs="EPSG:4326",
+        geometry_type="Point",
+        driver="ESRI Shapefile",
+    )
+    for policy in ("additive", "rescue"):
+        columns = {"LONG": "bigint", "part": "double", "geometry": "binary"}
+        rows = files.rows_of(path, SourceSpec("shapefile", columns, schema_policy=policy))
+        assert [row["LONG"] for row in rows] == numbers.tolist()
+        assert [row["part"] for row in rows] == [0.125, 2.5, None]
+    rows = files.rows_of(path, SourceSpec("shapefile", {"long": "double", "part": "decimal(20,15)"}))
+    assert [row["long"] for row in rows] == [None, None, 5.0]
+    assert '"4611686018427387905"' in rows[0]["_rescued"]
+    assert [row["part"] and float(row["part"]) for row in rows] == [0.125, 2.5, None]
+    assert inspect([str(path)]).columns == {"long": "bigint", "part": "double", "geometry": "binary"}
 
 
 def test_a_prj_in_an_old_encoding(tmp_path: Path) -> None:
