@@ -12,6 +12,7 @@ from geostrata.readers import flatgeobuf, geojson, geopackage, json_lines, parqu
 from geostrata.readers.errors import Refused
 from geostrata.readers.files import landed, open_file
 from geostrata.readers.packing import directory, open_unpacked, packing
+from geostrata.readers.spec import FORMATS
 from geostrata.readers.text import KEEP_BYTES, encoding_of
 
 _HEAD_BYTES = 256 << 10
@@ -106,7 +107,7 @@ def _text_format(path: str, text: str, is_whole: bool) -> str:
 def _csv_or_nothing(path: str, text: str) -> str:
     controls = sum(1 for sign in text[:4096] if sign < " " and sign not in "\t\r\n")
     if controls > len(text[:4096]) // 20:
-        raise Refused(path, "no format that is known; the formats are listed in docs")
+        raise Refused(path, f"no format that is known; deliver one of {', '.join(FORMATS)}")
     return "csv"
 
 

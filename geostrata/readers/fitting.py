@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from geostrata.readers.json_values import Constant, Members, Number, is_unicode, json_text, plain_text
+from geostrata.readers.json_values import Members, is_unicode, json_text, plain_text
 from geostrata.readers.text import KEEP_BYTES
 
 # What a fitter returns instead of a value.
@@ -256,6 +256,3 @@ def _moment(value: Any) -> dt.datetime | None:
 
 def bytes_text(value: bytes) -> str:
     return value.decode("utf-8", errors=KEEP_BYTES)
-
-
-__all__ = ["MISFIT", "Constant", "Fitter", "Number", "bytes_text", "fitter"]

@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 
 from geostrata.readers import ReaderError, check, landed
 
+# GDAL warns of damaged values, and there are many here.
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
 # Files are written and GDAL opened for each example: slower than Hypothesis likes, and no sign of trouble.
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SPICE = [
