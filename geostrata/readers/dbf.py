@@ -1,0 +1,65 @@
+"""Numbers of a shapefile's table as they are written. GDAL makes doubles of those that are longer than 18 digits or have a
+fraction: 4611686018427387905 comes out as ...904, and nobody is told."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+_HEADER, _FIELD = 32, 32
+_END_OF_FIELDS = 0x0D
+_NUMBERS = (b"N", b"F")
+# Of 64-bit integers, sign included: what GDAL itself writes them with.
+_INTEGER_WIDTH = 20
+
+
+@dataclass(frozen=True)
+class DbfField:
+    offset: int
+    width: int
+    decimals: int
+    is_number: bool
+
+    @property
+    def kind(self) -> pa.DataType:
+        if self.decimals == 0 and self.width <= _INTEGER_WIDTH:
+            return pa.int64()
+        precision = min(38, self.width)
+        return pa.decimal128(precision, min(self.decimals, precision))
+
+
+class DbfNumbers:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.fields: list[DbfField] = []
+        with path.open("rb") as stream:
+            header = stream.read(_HEADER)
+            self._start, self._record = struct.unpack_from("<HH", header, 8)
+            # The first byte of a record marks deleted ones.
+            offset = 1
+            while len(entry := stream.read(_FIELD)) == _FIELD and entry[0] != _END_OF_FIELDS:
+                width, decimals = entry[16], entry[17]
+                is_number = entry[11:12] in _NUMBERS
+                # Of text fields, the second byte is a part of the width.
+                width += 0 if is_number else decimals << 8
+                self.fields.append(DbfField(offset, width, decimals, is_number))
+                offset += width
+
+    def texts(self, field: DbfField, rows: Sequence[int]) -> pa.Array:
+        """The field's text in these rows; null where it is blank, or starred out because a number was too long for it."""
+        if not rows:
+            return pa.array([], pa.string())
+        first = min(rows)
+        with self._path.open("rb") as stream:
+            stream.seek(self._start + first * self._record)
+            block = stream.read((max(rows) - first + 1) * self._record)
+        texts = []
+        for row in rows:
+            at = (row - first) * self._record + field.offset
+            text = block[at : at + field.width].decode("latin-1").strip(" \0")
+            texts.append(text if text.strip("*") else None)
+        return pa.array(texts, pa.string())

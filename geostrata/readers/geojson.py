@@ -1,0 +1,243 @@
+"""GeoJSON, feature by feature: a file of any size in the memory of its largest feature."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from geostrata.readers import crs as crss
+from geostrata.readers.errors import HalfWritten, Refused
+from geostrata.readers.features import GEOMETRY_TYPES, feature_record
+from geostrata.readers.files import LandedFile
+from geostrata.readers.json_scan import (
+    BLANKS,
+    BrokenError,
+    UnfinishedError,
+    Window,
+    end_of_broken,
+    walk_members,
+    walk_object,
+)
+from geostrata.readers.json_values import DECODER
+from geostrata.readers.limits import LIMITS
+from geostrata.readers.packing import open_unpacked, packing
+from geostrata.readers.rows import Record, Records
+from geostrata.readers.spec import SourceSpec
+from geostrata.readers.text import KEEP_BYTES, text_stream
+
+ENDINGS = (".geojson", ".json")
+_FEATURE = re.compile(r'\{[ \t\r\n]*"type"[ \t\r\n]*:[ \t\r\n]*"Feature"[ \t\r\n]*[,}]')
+# The end of a collection: the features' bracket, perhaps more members, the last brace.
+_END = re.compile(r'\][ \t\r\n]*(?:,[ \t\r\n]*"[^{}\[\]]*(?:\{[^\[\]]*)?)?\}[ \t\r\n]*\Z')
+_Walked = tuple[list[tuple[str, Any]], int, bool]
+_CRS = re.compile(r'"crs"[ \t\r\n]*:[ \t\r\n]*(?=[{n"])')
+
+
+def records(file: LandedFile, spec: SourceSpec) -> Records:
+    reader = _Reader(file, spec)
+    return Records(reader.crs, reader.rows())
+
+
+def check(file: LandedFile, spec: SourceSpec) -> None:
+    """The head must be that of GeoJSON, and a plain file must end as an object does."""
+    reader = _Reader(file, spec)
+    reader.close()
+    if packing(file.path) is None:
+        tail = _tail(file, reader.encoding).strip(" \t\r\n\ufeff")
+        if tail and not tail.endswith(("}", "]")):
+            raise _cut(file.path)
+
+
+class _Reader:
+    def __init__(self, file: LandedFile, spec: SourceSpec) -> None:
+        self._path = file.path
+        self._geometry = spec.geometry_column()
+        self._stream = text_stream(open_unpacked(file.path, ENDINGS), spec.options.get("encoding"))
+        self._window = Window(self._stream)
+        self._head: list[tuple[str, Any]] = []
+        self._single: Record | None = None
+        self._is_array = False
+        self.crs: str | None = None
+        try:
+            self._open(file)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def encoding(self) -> str:
+        return self._stream.encoding
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def _open(self, file: LandedFile) -> None:
+        """Read up to the features, or the whole object if it has none."""
+        first = self._window.peek()
+        if first == "[":
+            self._window.at += 1
+            self._is_array = True
+        elif first == "{":
+            self._head, end, has_features = self._whole(_walk_head)
+            self.crs = crss.from_geojson(dict(self._head).get("crs"))
+            text = self._window.text[self._window.at : end]
+            self._window.at = end
+            if not has_features:
+                self._single = self._only_object(text)
+            elif "crs" not in dict(self._head):
+                self.crs = _crs_behind_features(_tail(file, self.encoding))
+        elif first:
+            raise Refused(
+                self._path, f"GeoJSON begins with {{, this file with {first!r}; check the source's format"
+            )
+
+    def _only_object(self, text: str) -> Record:
+        kind = dict(self._head).get("type")
+        if kind != "Feature" and kind not in GEOMETRY_TYPES:
+            raise Refused(
+                self._path,
+                f"its outermost object has the type {kind!r}: no FeatureCollection, Feature or geometry",
+            )
+        found = [(name, value) for name, value in self._head if name != "crs"]
+        return feature_record("feature 1", found, text, self._geometry, len(text))
+
+    def _whole(self, read: Callable[[str, int], _Walked]) -> _Walked:
+        """Read something whole, however much of the file that takes."""
+        while True:
+            try:
+                return read(self._window.text, self._window.at)
+            except UnfinishedError:
+                self._more("a value")
+            except BrokenError:
+                raise Refused(self._path, "it is not JSON; check the source's format and encoding") from None
+
+    def _more(self, what: str) -> None:
+        if self._window.is_last:
+            raise _cut(self._path)
+        if not self._window.more() and not self._window.is_last:
+            limit = LIMITS.record_chars
+            raise Refused(self._path, f"{what} is over {limit} characters; split it, or check its quotes")
+
+    def rows(self) -> Iterator[Record]:
+        with self._stream:
+            if self._single is not None:
+                self._nothing_follows()
+                yield self._single
+            elif self._is_array or self._window.peek():
+                yield from self._features()
+                if not self._is_array:
+                    self._rest()
+                self._nothing_follows()
+            elif self._head:
+                raise _cut(self._path)
+
+    def _features(self) -> Iterator[Record]:
+        number = 0
+        while (sign := self._window.peek()) != "]":
+            if not sign:
+                raise _cut(self._path)
+            if sign == ",":
+                self._window.at += 1
+                continue
+            number += 1
+            yield self._feature(f"feature {number}", sign)
+        self._window.at += 1
+
+    def _feature(self, position: str, sign: str) -> Record:
+        window = self._window
+        while sign == "{":
+            try:
+                found, end = walk_object(window.text, window.at)
+            except UnfinishedError as error:
+                # With the end of the file in sight, an error in front of it is one of this feature.
+                if window.is_last and error.at < len(window.text.rstrip(" \t\r\n")):
+                    break
+                self._more(position)
+                continue
+            except BrokenError:
+                break
+            text = window.text[window.at : end]
+            window.at = end
+            return feature_record(position, found, text, self._geometry, len(text))
+        return self._broken(position)
+
+    def _broken(self, position: str) -> Record:
+        """An element that is no JSON ends where its brackets do, or where the next feature begins."""
+        window = self._window
+        while (end := _end_of_element(window.text, window.at)) is None:
+            last = _END.search(window.text, window.at) if window.is_last else None
+            if last is not None:
+                end = last.start()
+                break
+            self._more(position)
+        start, window.at = window.at, max(end or 0, window.at + 1)
+        text = window.text[start : window.at].rstrip(" \t\r\n,")
+        return Record(position, corrupt=text, chars=len(text))
+
+    def _rest(self) -> None:
+        """Members behind the features. A crs there must be the one that all rows have been given."""
+        sign = self._window.peek()
+        if not sign:
+            raise _cut(self._path)
+        self._window.at += 1
+        if sign == "}":
+            return
+        if sign != ",":
+            raise Refused(self._path, f"{sign!r} behind its features: not JSON; deliver it again")
+        found, self._window.at, _ = self._whole(walk_members)
+        if "crs" in dict(found) and crss.from_geojson(dict(found)["crs"]) != self.crs:
+            raise Refused(self._path, "its crs stands far behind its features; write it in front of them")
+
+    def _nothing_follows(self) -> None:
+        if self._window.peek():
+            raise Refused(
+                self._path,
+                "more follows behind the outermost value; if it is a feature a line, declare format geojsonl",
+            )
+
+
+def _walk_head(text: str, at: int) -> _Walked:
+    match = BLANKS.match(text, at + 1)
+    start = match.end() if match else at + 1
+    if text[start : start + 1] == "}":
+        return [], start + 1, False
+    return walk_members(text, start, stop="features")
+
+
+def _end_of_element(text: str, at: int) -> int | None:
+    ends = [end_of_broken(text, at)]
+    if following := _FEATURE.search(text, at + 1):
+        ends.append(following.start())
+    return min((end for end in ends if end is not None), default=None)
+
+
+def _cut(path: str) -> HalfWritten:
+    return HalfWritten(path, "the GeoJSON ends in the middle; left for the next run")
+
+
+def _tail(file: LandedFile, encoding: str = "utf-8") -> str:
+    """The last piece of the content. A packed file is unpacked once for it, and nothing of it is kept."""
+    with open_unpacked(file.path, ENDINGS) as stream:
+        if stream.seekable():
+            stream.seek(max(0, file.size - LIMITS.tail_bytes))
+            data = stream.read()
+        else:
+            data = b""
+            while piece := stream.read(LIMITS.chunk_bytes):
+                data = (data + piece)[-LIMITS.tail_bytes :]
+    # Cut at an even place from the end, so that two-byte encodings stay in step.
+    return data[len(data) % 4 :].decode(encoding, errors=KEEP_BYTES)
+
+
+def _crs_behind_features(tail: str) -> str | None:
+    """A `crs` in front of the last brace. That it is the outermost one is made sure of at the end of reading."""
+    for match in reversed(list(_CRS.finditer(tail))):
+        try:
+            value, end = DECODER.raw_decode(tail, match.end())
+        except (ValueError, RecursionError):
+            continue
+        # Inside a feature more brackets would close; a column named crs is common.
+        if tail.count("}", end) == 1 and "]" not in tail[end:]:
+            return crss.from_geojson(value)
+    return None

@@ -1,0 +1,132 @@
+"""Plain, gzip or zip: the bytes inside, as a stream."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO, cast
+
+from geostrata.readers.errors import HalfWritten, Refused
+from geostrata.readers.files import head, open_file
+
+GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_EMPTY_ZIP = b"PK\x05\x06"
+
+
+@contextmanager
+def packing_trouble(path: str) -> Iterator[None]:
+    """What the decompressors raise, for a cut and for a damaged archive."""
+    try:
+        yield
+    except EOFError:
+        raise HalfWritten(path, "the compressed data is cut short; left for the next run") from None
+    except (zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, struct.error) as error:
+        raise Refused(path, f"the compressed data is damaged ({error}); deliver the file again") from None
+    except (NotImplementedError, RuntimeError) as error:
+        # zipfile's words for a password and for an unknown method.
+        raise Refused(
+            path, f"the archive can't be unpacked ({error}); deliver it without password, as deflate"
+        ) from None
+
+
+def packing(path: str) -> str | None:
+    """'gzip', 'zip' or None, by content. A name that promises more than is there yet tells of a cut file."""
+    first = head(path, 4)
+    if first.startswith(GZIP):
+        return "gzip"
+    if first.startswith((ZIP, _EMPTY_ZIP)):
+        return "zip"
+    name = path.lower()
+    for ending, magic in ((".gz", GZIP), (".zip", ZIP)):
+        if name.endswith(ending) and first and magic.startswith(first):
+            raise HalfWritten(path, f"it ends after {len(first)} bytes; left for the next run")
+    return None
+
+
+def directory(path: str) -> list[zipfile.ZipInfo]:
+    """The files in a zip, without what operating systems add."""
+    with open_file(path) as stream:
+        # A zip without its directory, which comes last, is one that is still being copied.
+        if not _has_directory(stream):
+            raise HalfWritten(
+                path, "the zip has no directory at its end: it is cut short; left for the next run"
+            )
+        with _damage(path), packing_trouble(path), zipfile.ZipFile(stream) as archive:
+            return [entry for entry in archive.infolist() if not _is_noise(entry)]
+
+
+def _has_directory(stream: BinaryIO) -> bool:
+    try:
+        return zipfile.is_zipfile(stream)
+    except (OSError, ValueError, struct.error):
+        return False
+
+
+@contextmanager
+def _damage(path: str) -> Iterator[None]:
+    """What a damaged directory makes zipfile do: seek to nowhere, or ask for all memory."""
+    try:
+        yield
+    except (OSError, ValueError, OverflowError, MemoryError) as error:
+        raise Refused(path, f"the archive is damaged ({error}); deliver the file again") from None
+
+
+def _is_noise(entry: zipfile.ZipInfo) -> bool:
+    parts = PurePosixPath(entry.filename).parts
+    return entry.is_dir() or "__MACOSX" in parts or any(part.startswith(".") for part in parts)
+
+
+def only_member(path: str, endings: tuple[str, ...]) -> zipfile.ZipInfo:
+    """The one file of a zip; among several, the one whose name fits the format."""
+    entries = directory(path)
+    if len(entries) > 1:
+        entries = [entry for entry in entries if entry.filename.lower().endswith(endings)]
+    if len(entries) == 1:
+        return entries[0]
+    names = ", ".join(entry.filename for entry in entries[:5]) or "none"
+    raise Refused(path, f"the zip must hold one file ending in {' or '.join(endings)}, it holds {names}")
+
+
+def open_member(path: str, entry: zipfile.ZipInfo) -> BinaryIO:
+    archive: zipfile.ZipFile | None = None
+    with _damage(path), packing_trouble(path):
+        archive = zipfile.ZipFile(open_file(path))
+        return cast(BinaryIO, _Unpacked(path, archive.open(entry), archive))
+    raise AssertionError
+
+
+def open_unpacked(path: str, endings: tuple[str, ...]) -> BinaryIO:
+    """The content, whatever it is packed in. Reading it raises HalfWritten and Refused, nothing of zlib."""
+    kind = packing(path)
+    if kind == "zip":
+        return open_member(path, only_member(path, endings))
+    stream = open_file(path)
+    if kind == "gzip":
+        return cast(BinaryIO, _Unpacked(path, gzip.GzipFile(fileobj=stream, mode="rb"), stream))
+    return stream
+
+
+class _Unpacked(io.RawIOBase):
+    def __init__(self, path: str, inner: Any, outer: Any) -> None:
+        self._path, self._inner, self._outer = path, inner, outer
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with _damage(self._path), packing_trouble(self._path):
+            data = self._inner.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._inner.close()
+            self._outer.close()
+        super().close()

@@ -1,0 +1,161 @@
+"""Shapefiles: are all the parts there, and each as long as it says?"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import pyogrio
+
+from geostrata.readers.dbf import DbfNumbers
+from geostrata.readers.errors import HalfWritten, Refused
+from geostrata.readers.files import LandedFile, local_path
+from geostrata.readers.ogr_plan import OgrPlan, extract
+from geostrata.readers.packing import directory, packing
+from geostrata.readers.spec import SourceSpec
+
+ENDINGS = (".shp",)
+MAGIC = b"\x00\x00\x27\x0a"
+_PARTS = (".shp", ".shx", ".dbf", ".prj", ".cpg")
+_LONGEST_PRJ = 1 << 20
+_SHP_HEADER, _SHX_RECORD, _DBF_HEADER = 100, 8, 32
+
+
+def prepare(file: LandedFile, spec: SourceSpec, folder: Path) -> OgrPlan:
+    """GDAL sees the parts under one name in a folder of ours: a missing .shx is made there, not where files land."""
+    is_zip = packing(file.path) == "zip"
+    parts = _from_zip(file, spec, folder) if is_zip else _beside(file, folder)
+    if ".prj" in parts:
+        parts[".prj"] = _as_utf8(parts[".prj"])
+    _check_main(file, parts[".shp"])
+    features = _indexed(file, parts) if ".shx" in parts else _counted(file, parts[".shp"])
+    if ".dbf" in parts:
+        _check_table(file, parts[".dbf"], features)
+    elif not is_zip and set(spec.declared) - {spec.geometry_column()}:
+        # A zip is complete by itself; loose files come one after the other.
+        raise HalfWritten(
+            file.path, "its .dbf, which holds the attributes, has not landed; left for the next run"
+        )
+    pyogrio.set_gdal_config_options({"SHAPE_RESTORE_SHX": "YES"})
+    numbers = DbfNumbers(parts[".dbf"]) if ".dbf" in parts else None
+    return OgrPlan(str(parts[".shp"]), encoding=spec.options.get("encoding"), numbers=numbers)
+
+
+def _beside(file: LandedFile, folder: Path) -> dict[str, Path]:
+    main = local_path(file.path)
+    parts = {}
+    for other in main.parent.iterdir():
+        ending = other.suffix.lower()
+        if ending in _PARTS and (other.stem == main.stem or other == main):
+            link = folder / f"content{ending}"
+            if not link.exists():
+                link.symlink_to(other.resolve())
+            parts[ending] = link
+    if ".shp" not in parts:
+        raise Refused(file.path, "a shapefile ends in .shp or .zip; name that part of it")
+    return parts
+
+
+def _as_utf8(prj: Path) -> Path:
+    """Old programs write names with umlauts in their own encoding; pyogrio fails on what is not UTF-8."""
+    with prj.open("rb") as stream:
+        data = stream.read(_LONGEST_PRJ)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        # Unlinked first: it may be a link to the landed file.
+        prj.unlink()
+        prj.write_text(data.decode("latin-1"), encoding="utf-8")
+    return prj
+
+
+def _from_zip(file: LandedFile, spec: SourceSpec, folder: Path) -> dict[str, Path]:
+    entries = directory(file.path)
+    mains = [entry for entry in entries if entry.filename.lower().endswith(ENDINGS)]
+    wanted = spec.options.get("layer")
+    if wanted is not None:
+        mains = [entry for entry in mains if PurePosixPath(entry.filename).stem == wanted]
+    if len(mains) != 1:
+        names = ", ".join(PurePosixPath(entry.filename).name for entry in mains[:5]) or "none"
+        raise Refused(file.path, f"the zip must hold one .shp, or option layer name one; it holds {names}")
+    parts: dict[str, Path] = {}
+    for entry in entries:
+        ending = PurePosixPath(entry.filename).suffix.lower()
+        if ending in _PARTS and _stem(entry) == _stem(mains[0]) and ending not in parts:
+            parts[ending] = folder / f"content{ending}"
+            extract(file.path, entry, parts[ending])
+    return parts
+
+
+def _stem(entry: zipfile.ZipInfo) -> PurePosixPath:
+    return PurePosixPath(entry.filename).with_suffix("")
+
+
+def _check_main(file: LandedFile, path: Path) -> None:
+    with path.open("rb") as stream:
+        header = stream.read(_SHP_HEADER)
+    if not header.startswith(MAGIC) and not (len(header) < len(MAGIC) and MAGIC.startswith(header)):
+        raise Refused(file.path, "it does not begin as a shapefile does; check the source's format")
+    if len(header) < _SHP_HEADER or path.stat().st_size < _promised(header):
+        raise _cut(file.path, ".shp")
+
+
+def _promised(header: bytes) -> int:
+    """Lengths are in words of two bytes."""
+    return 2 * int.from_bytes(header[24:28], "big")
+
+
+def _indexed(file: LandedFile, parts: dict[str, Path]) -> int:
+    """Records of the index, each of which must lie in the main file. GDAL gives null for those that don't."""
+    main_size = parts[".shp"].stat().st_size
+    with parts[".shx"].open("rb") as stream:
+        header = stream.read(_SHP_HEADER)
+        entries = stream.read()
+    if len(header) < _SHP_HEADER or len(header) + len(entries) < _promised(header):
+        raise _cut(file.path, ".shx")
+    entries = entries[: len(entries) // _SHX_RECORD * _SHX_RECORD]
+    count = 0
+    for offset, length in struct.iter_unpack(">ii", entries):
+        count += 1
+        if 2 * (offset + length) + 8 > main_size:
+            raise HalfWritten(
+                file.path, f"its .shx has record {count} behind the end of the .shp; left for the next run"
+            )
+    return count
+
+
+def _counted(file: LandedFile, path: Path) -> int:
+    """Without an index: the records of the main file, one behind the other."""
+    count, size = 0, path.stat().st_size
+    with path.open("rb") as stream:
+        at, end = _SHP_HEADER, _promised(stream.read(_SHP_HEADER))
+        while at < end:
+            record = stream.read(8)
+            step = 2 * int.from_bytes(record[4:8], "big", signed=True)
+            at += 8 + step
+            count += 1
+            if len(record) < 8 or step < 0 or at > size:
+                raise Refused(file.path, f"record {count} of the .shp is damaged; deliver it again")
+            stream.seek(step, 1)
+    return count
+
+
+def _check_table(file: LandedFile, path: Path, features: int) -> None:
+    with path.open("rb") as stream:
+        header = stream.read(_DBF_HEADER)
+    if len(header) < _DBF_HEADER:
+        raise _cut(file.path, ".dbf")
+    rows = int.from_bytes(header[4:8], "little")
+    promised = int.from_bytes(header[8:10], "little") + rows * int.from_bytes(header[10:12], "little")
+    if path.stat().st_size < promised:
+        raise _cut(file.path, ".dbf")
+    if rows != features:
+        raise HalfWritten(
+            file.path,
+            f"{features} shapes and {rows} rows in its .dbf: not of one writing; left for the next run",
+        )
+
+
+def _cut(path: str, part: str) -> HalfWritten:
+    return HalfWritten(path, f"its {part} is shorter than its header says; left for the next run")
