@@ -49,7 +49,6 @@ unit: setup ## tests without Spark: seconds
 
 integration: setup ## tests that run dbt on the embedded Spark, and kill it twice: minutes
 	@$(BIN)/pytest -q tests/python/integration $(ARGS)
-	@$(BIN)/pytest -q tests/python/adapter -k "test_sedona and not processes"
 
 adapter-test: setup ## dbt's own conformance suite and ours against dbt-sedona: 25 minutes
 	@$(BIN)/pytest -q tests/python/adapter $(ARGS)
