@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +30,12 @@ def generate(target: list[str]) -> None:
     outcome = dbt_calls.invoke(["docs", "generate", "--static", *target])
     if not outcome.success:
         raise GeostrataError(f"the docs could not be generated: {dbt_calls.first_line(outcome)}")
-    _mark().write_text(json.dumps(_identity()))
+    _mark().write_text(_identity(target))
 
 
-def are_current(build: Any) -> bool:
+def are_current(build: Any, target: list[str]) -> bool:
     """True if the page was made from this state's tables, and neither they nor the project's files have changed since."""
-    if not page().is_file() or not _mark().is_file() or json.loads(_mark().read_text()) != _identity():
+    if not page().is_file() or not _mark().is_file() or _mark().read_text() != _identity(target):
         return False
     if any(_wrote(result) for result in build.results):
         return False
@@ -56,10 +55,10 @@ def _files(path: Path) -> list[Path]:
     return [path] if path.is_file() else [file for file in path.rglob("*") if file.suffix != ".pyc"]
 
 
-def _identity() -> list[Any]:
-    """Another state's run, or plain dbt, writes the same page."""
-    return [str(page()), page().stat().st_mtime_ns]
+def _identity(target: list[str]) -> str:
+    """Another state's run, another target's, or plain dbt, writes the same page."""
+    return f"{page()} {page().stat().st_mtime_ns} {' '.join(target)}"
 
 
 def _mark() -> Path:
-    return settings.logs_dir() / "docs.json"
+    return settings.logs_dir() / "docs.made"

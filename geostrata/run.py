@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         return 1
     for name, seconds in progress.seconds.items():
         stages.seconds[f"  {name}"] = seconds
-    if not lineage_docs.are_current(outcome.result):
+    if not lineage_docs.are_current(outcome.result, target):
         say("docs")
         with stages.timed("docs"):
             lineage_docs.generate(target)

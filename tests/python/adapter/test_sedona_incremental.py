@@ -181,12 +181,18 @@ def test_a_snapshot_of_an_unchanged_table_writes_nothing(dbt: Any) -> None:
         snapshots:
           - name: places_history
             relation: ref('places_now')
-            config: {unique_key: id, strategy: check, check_cols: [name], hard_deletes: %s}
+            config:
+              unique_key: id
+              strategy: check
+              check_cols: [name]
+              hard_deletes: %s
+              post_hook: "create table {{ this.schema }}.hook_{{ invocation_id | replace('-', '_') }} as select 1 as id"
         """
     dbt.write("snapshots/places.yml", snapshot % "ignore")
     dbt.run("build")
     (again,) = dbt.run("snapshot").results
     assert again.message == "NOTHING NEW"
+    assert len(dbt.sql("show tables in {schema} like 'hook_*'")) == 2, "hooks run all the same"
 
     dbt.sql("update {schema}.places_now set name = 'three' where id = 2")
     dbt.sql("delete from {schema}.places_now where id = 1")

@@ -13,7 +13,7 @@ PLACES = """id,name,area,opened
 lines",2.25,2024-05-02
 4,Übersee,,2024-05-03
 """
-SEEDS = "seeds: {town: {+file_format: delta, +column_types: {id: bigint}}}\n"
+SEEDS = "seeds: {town: {+column_types: {id: bigint}}}\n"
 
 
 def test_cells_arrive_as_they_are_and_once(dbt: Any) -> None:

@@ -17,11 +17,10 @@ def test_killed_runs_leave_nothing_behind(town: Town, tmp_path: Path) -> None:
     undisturbed = town.as_built
     disturbed = Lakehouse(tmp_path / "the state")
     assert len(disturb(disturbed, undisturbed.manifest, KILLS, SEED)) == KILLS
-    for account in disturbed.accounts():
-        planted = undisturbed.manifest["entities"][account["entity"]]
-        assert {name: account[name] for name in ("landed", "accepted", "quarantined", "superseded")} == {
-            name: planted[name] for name in ("landed", "accepted", "quarantined", "superseded")
-        }
+    counts = ("landed", "accepted", "quarantined", "superseded")
+    accounts = {row["entity"]: [row[name] for name in counts] for row in disturbed.accounts()}
+    entities = undisturbed.manifest["entities"].items()
+    assert accounts == {entity: [planted[name] for name in counts] for entity, planted in entities}
     gold = Town(disturbed.state).gold()
     assert gold.keys() == undisturbed.gold.keys()
     for name, rows in undisturbed.gold.items():

@@ -15,10 +15,6 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     ended.wait()
     for process in (ended.pid, os.getppid()):
         (tmp_path / "tmp" / str(process) / "blockmgr").mkdir(parents=True)
-    scratch.remove_abandoned(tmp_path)
-    assert [folder.name for folder in (tmp_path / "tmp").iterdir()] == [str(os.getppid())]
-
-
-def test_a_first_start_has_nothing_to_remove(tmp_path: Path) -> None:
-    scratch.remove_abandoned(tmp_path)
-    assert scratch.folder(tmp_path) == tmp_path / "tmp" / str(os.getpid())
+    scratch.claim(tmp_path)
+    left = {folder.name for folder in (tmp_path / "tmp").iterdir()}
+    assert left == {str(os.getppid()), str(os.getpid())}

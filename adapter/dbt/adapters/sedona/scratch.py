@@ -12,11 +12,12 @@ def folder(state_dir: Path) -> Path:
     return state_dir / "tmp" / str(os.getpid())
 
 
-def remove_abandoned(state_dir: Path) -> None:
-    """Removes what killed processes left, and this one's at its end."""
+def claim(state_dir: Path) -> None:
+    """Makes this process's folder, which goes with it, and removes those that killed processes left."""
     for left in (state_dir / "tmp").glob("[0-9]*"):
         if not _is_running(int(left.name)):
             shutil.rmtree(left, ignore_errors=True)
+    folder(state_dir).mkdir(parents=True, exist_ok=True)
     atexit.register(shutil.rmtree, folder(state_dir), ignore_errors=True)
 
 

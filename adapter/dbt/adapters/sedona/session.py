@@ -132,8 +132,7 @@ def _start(settings: SessionSettings) -> Any:
 
     settings.log_dir.mkdir(parents=True, exist_ok=True)
     settings.state_dir.mkdir(parents=True, exist_ok=True)
-    scratch.remove_abandoned(settings.state_dir)
-    scratch.folder(settings.state_dir).mkdir(parents=True, exist_ok=True)
+    scratch.claim(settings.state_dir)
     config, environment = launch_plan(settings)
     os.environ.update(environment)
     conf = SparkConf(loadDefaults=False).setAll(list(config.items()))

@@ -10,7 +10,7 @@
   {%- set properties = adapter.dispatch('table_properties', 'dbt')() -%}
   {%- set statement -%}
     create or replace table {{ this.render() }}
-    {{ file_format_clause() }}
+    using delta
     {{ tblproperties_sql(dict(properties, **{'dbt.seed_sum': _seed_sum(model)})) }}
     {{ partition_cols(label="partitioned by") }}
     {{ location_clause() }}
@@ -41,8 +41,9 @@
 {% endmacro %}
 
 
+{# As incremental models, a seed that says nothing is a Delta table. #}
 {% macro _is_delta_seed() %}
-  {{ return(config.get('file_format') == 'delta') }}
+  {{ return(config.get('file_format', 'delta') == 'delta') }}
 {% endmacro %}
 
 

@@ -10,8 +10,12 @@
     {%- do adapter.read_input(noted_in, copied) -%}
     {%- do adapter.note_change('config', not adapter.is_as_noted(noted_in, 'config', tojson(model.config, sort_keys=true))) -%}
     {%- if adapter.has_nothing_new() -%}
+      {{ run_hooks(pre_hooks, inside_transaction=False) }}
+      {{ run_hooks(pre_hooks, inside_transaction=True) }}
       {%- do log(this ~ ': nothing new in ' ~ copied ~ ', nothing written') -%}
       {%- call noop_statement('main', 'NOTHING NEW', 'NOTHING NEW', 0) -%} {%- endcall -%}
+      {{ run_hooks(post_hooks, inside_transaction=True) }}
+      {{ run_hooks(post_hooks, inside_transaction=False) }}
       {{ return({'relations': [existing]}) }}
     {%- endif -%}
     {%- do adapter.note_inputs() -%}
