@@ -29,6 +29,9 @@ COMMANDS = (
         "run", "make demo data if there is none, build everything, show what came of it", "geostrata.run"
     ),
     Command("account", "where every landed row is; exit code 1 if one is missing", "geostrata.account"),
+    Command(
+        "add-source", "write the models of a new entity from a look at its files", "geostrata.add_source"
+    ),
     Command("doctor", "check this machine and this project", "geostrata.doctor"),
 )
 

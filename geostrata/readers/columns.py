@@ -44,6 +44,8 @@ class ColumnPlan:
 
     def _check(self, path: str, spec: SourceSpec, types: Sequence[pa.DataType]) -> None:
         for at, name in enumerate(self._declared):
+            if name in spec.optional:
+                continue
             if at not in self._source:
                 raise missing_column(path, name)
             kind = types[self._source[at]]

@@ -12,7 +12,7 @@ from geostrata.readers.errors import Refused
 from geostrata.readers.files import LandedFile
 from geostrata.readers.json_values import free_name
 from geostrata.readers.limits import LIMITS
-from geostrata.readers.packing import open_unpacked
+from geostrata.readers.packing import check_whole, open_unpacked
 from geostrata.readers.rows import NameMatch, Record, Records, missing_column, new_column
 from geostrata.readers.spec import SourceSpec
 from geostrata.readers.text import excerpt, lines, text_stream
@@ -37,7 +37,9 @@ def records(file: LandedFile, spec: SourceSpec) -> Records:
 
 
 def check(file: LandedFile, spec: SourceSpec) -> None:
+    """Its header must be one, and what it is packed in be whole: lines have no end that could be missing."""
     records(file, spec)
+    check_whole(file.path, ENDINGS)
 
 
 _Row = tuple[int, str, list[str] | None]
@@ -76,7 +78,7 @@ def _check_header(path: str, spec: SourceSpec, names: list[str]) -> None:
     if spec.schema_policy == "rescue":
         return
     for at, name in enumerate(declared):
-        if at not in found:
+        if at not in found and name not in spec.optional:
             raise missing_column(path, name)
     new = [name for name in names if match.find(name) is None]
     if new and spec.schema_policy == "strict":

@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 _HEADER, _FIELD = 32, 32
 _END_OF_FIELDS = 0x0D
 _NUMBERS = (b"N", b"F")
+_OF_NUMBERS = np.isin(np.arange(256), list(b"0123456789+-.eE* \0"))
 # Of 64-bit integers, sign included: what GDAL itself writes them with.
 _INTEGER_WIDTH = 20
 
@@ -48,18 +51,27 @@ class DbfNumbers:
                 width += 0 if is_number else decimals << 8
                 self.fields.append(DbfField(offset, width, decimals, is_number))
                 offset += width
+        if offset > self._record:
+            # A damaged header: GDAL must say what it makes of it.
+            self.fields = []
 
-    def texts(self, field: DbfField, rows: Sequence[int]) -> pa.Array:
-        """The field's text in these rows; null where it is blank, or starred out because a number was too long for it."""
-        if not rows:
-            return pa.array([], pa.string())
-        first = min(rows)
+    def records(self, rows: Sequence[int]) -> npt.NDArray[np.uint8]:
+        """The bytes of these rows."""
+        first, last = min(rows, default=0), max(rows, default=-1)
         with self._path.open("rb") as stream:
             stream.seek(self._start + first * self._record)
-            block = stream.read((max(rows) - first + 1) * self._record)
-        texts = []
-        for row in rows:
-            at = (row - first) * self._record + field.offset
-            text = block[at : at + field.width].decode("latin-1").strip(" \0")
-            texts.append(text if text.strip("*") else None)
-        return pa.array(texts, pa.string())
+            block = np.frombuffer(stream.read((last - first + 1) * self._record), np.uint8)
+        return block.reshape(-1, self._record)[np.asarray(rows, dtype=np.int64) - first]
+
+    def has_other_signs(self, field: DbfField, records: npt.NDArray[np.uint8]) -> bool:
+        """Is there anything in the field that no number has? GDAL reads as far as it can: abc is 0, 3,14 is 3."""
+        return field.is_number and not _OF_NUMBERS[_cells(field, records)].all()
+
+    def texts(self, field: DbfField, records: npt.NDArray[np.uint8]) -> pa.Array:
+        """The field's text in these rows; null where it is blank, or starred out because a number was too long for it."""
+        texts = [bytes(cell).decode("latin-1").strip(" \0") for cell in _cells(field, records)]
+        return pa.array([text if text.strip("*") else None for text in texts], pa.string())
+
+
+def _cells(field: DbfField, records: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    return records[:, field.offset : field.offset + field.width]

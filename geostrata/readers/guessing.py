@@ -16,7 +16,8 @@ _FITTERS: dict[str, Fitter] = {kind: fitter(arrow_type("sample", kind)) for kind
 # 007 is a code, not the number seven.
 _CODE = re.compile(r"[+-]?0[0-9]")
 _WKT = re.compile(
-    r"\s*(?:SRID=(\d+);)?\s*(?:(?:MULTI)?(?:POINT|LINESTRING|POLYGON|CURVE|SURFACE)|GEOMETRYCOLLECTION)"
+    r"\s*(?:SRID=(\d+);)?\s*(?:(?:MULTI)?(?:POINT|LINESTRING|POLYGON|CURVE|SURFACE)|GEOMETRYCOLLECTION"
+    r"|CIRCULARSTRING|COMPOUNDCURVE|CURVEPOLYGON|POLYHEDRALSURFACE|TIN|TRIANGLE)"
     r"\s*(?:Z|M|ZM)?\s*(?:\(|EMPTY)",
     re.IGNORECASE,
 )
@@ -145,16 +146,17 @@ def lonlat_of(types: dict[str, str]) -> tuple[str, str] | None:
                     return name, partner[0]
     for lon, lat in _LONLAT[:4]:
         for name in numeric:
-            words = name.lower().split("_")
+            words = _words(name)
             if lon in words:
-                partner = [
-                    other
-                    for other in numeric
-                    if other.lower().split("_") == [lat if w == lon else w for w in words]
-                ]
+                expected = [lat if word == lon else word for word in words]
+                partner = [other for other in numeric if _words(other) == expected]
                 if partner:
                     return name, partner[0]
     return None
+
+
+def _words(name: str) -> list[str]:
+    return re.split(r"[^a-z0-9]+", name.lower())
 
 
 def key_of(

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from geostrata.readers import csv_rows, geojson, json_lines, ogr, parquet
+from geostrata.readers import csv_rows, geojson, json_lines, ogr, parquet, shapefile
 from geostrata.readers.column_types import spark_type
-from geostrata.readers.detecting import detect
+from geostrata.readers.detecting import HEAD_BYTES, detect, guess_latin
 from geostrata.readers.errors import Refused
 from geostrata.readers.files import LandedFile, landed
 from geostrata.readers.guessing import ColumnGuess, geometry_of, key_of, lonlat_of
@@ -79,6 +79,9 @@ def inspect(paths: Sequence[str], options: dict[str, str] | None = None) -> Sour
         if own != name:
             raise Refused(str(path), f"it is {own}, the first file is {name}; a source has one format")
         file = landed(path)
+        if name == "shapefile" and "encoding" not in found:
+            text = shapefile.table_text(file, SourceSpec(name, {}, found), HEAD_BYTES)
+            found.update({"encoding": encoding} if (encoding := guess_latin(text)) else {})
         if name in _RECORDS:
             _sample_records(file, SourceSpec(name, {}, found), sample)
         else:

@@ -12,7 +12,7 @@ from geostrata.readers.files import LandedFile
 from geostrata.readers.json_scan import BLANKS, BrokenError, UnfinishedError, walk_object
 from geostrata.readers.json_values import DECODER, Members
 from geostrata.readers.limits import LIMITS
-from geostrata.readers.packing import open_unpacked
+from geostrata.readers.packing import check_whole, open_unpacked
 from geostrata.readers.rows import Record, Records
 from geostrata.readers.spec import SourceSpec
 from geostrata.readers.text import excerpt, lines, text_stream
@@ -37,6 +37,13 @@ def feature_records(file: LandedFile, spec: SourceSpec) -> Records:
         return Records(None, rows)
     declared = dict(zip(first.names, first.values, strict=True)).get("crs") if first.members else None
     return Records(crss.from_geojson(declared), _chain(first, rows))
+
+
+def check(file: LandedFile, spec: SourceSpec) -> None:
+    """Only what it is packed in can be wrong: a line that is no JSON is a row."""
+    endings = FEATURE_ENDINGS if spec.format == "geojsonl" else ENDINGS
+    next(_lines(file, spec, endings), None)
+    check_whole(file.path, endings)
 
 
 def _chain(first: Record, rest: Iterator[Record]) -> Iterator[Record]:

@@ -34,10 +34,11 @@ class BrokenError(Exception):
 
 
 class UnfinishedError(Exception):
-    """The text ends before the value does, or so it seems at `at`."""
+    """The text ends before the value does, or so it seems at `at`; or it goes on in a string that began before."""
 
-    def __init__(self, at: int) -> None:
+    def __init__(self, at: int, is_in_string: bool = False) -> None:
         self.at = at
+        self.is_in_string = is_in_string
 
 
 class Window:
@@ -79,7 +80,7 @@ def value_at(text: str, at: int) -> tuple[Any, int]:
     except JSONDecodeError as error:
         # Its place is where the string began, however far away the end of the text is.
         if error.msg.startswith("Unterminated string"):
-            raise UnfinishedError(len(text)) from None
+            raise UnfinishedError(len(text), is_in_string=True) from None
         raise _trouble(text, error.pos) from None
     except RecursionError:
         raise BrokenError(at) from None
@@ -146,6 +147,28 @@ def walk_members(text: str, at: int, stop: str | None = None) -> tuple[list[tupl
         at = match.end()
         if match[1] == "}":
             return found, at, False
+
+
+def outer_members(text: str) -> dict[str, str | None]:
+    """Names of the outermost object's members as far as the text goes, and the values that are plain strings."""
+    found: dict[str, str | None] = {}
+    depth, name, at = 0, "", 0
+    for token in _TOKEN.finditer(text):
+        sign = token[0]
+        if sign in "{[":
+            depth += 1
+        elif sign in "}]":
+            depth -= 1
+            if depth <= 0:
+                break
+        elif depth == 1 and sign.startswith('"') and len(sign) > 1:
+            if BLANKS.sub("", text[at : token.start()]) == ":":
+                found[name] = sign[1:-1]
+            else:
+                name = sign[1:-1]
+                found.setdefault(name, None)
+        at = token.end()
+    return found
 
 
 def end_of_broken(text: str, at: int) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 from zipfile import ZipInfo
 
 from geostrata.readers.dbf import DbfNumbers
@@ -21,18 +22,26 @@ class OgrPlan:
     features: int | None = None
     # The table of a shapefile, for numbers that GDAL would round.
     numbers: DbfNumbers | None = None
+    # For geometries that GDAL can't read, and gives null for: what stands in the file.
+    shapes: RawShapes | None = None
+
+
+class RawShapes(Protocol):
+    def of(self, meta: dict[str, Any], features: list[int]) -> dict[int, bytes]:
+        """By feature, the bytes of its geometry; without those that have none."""
 
 
 def unpacked(file: LandedFile, endings: tuple[str, ...], folder: Path) -> Path:
-    """The file itself, or the one in its zip, unpacked: GDAL jumps about in it."""
+    """The file itself, or the one in its zip, unpacked: GDAL jumps about in it. Under a name of ours, since GDAL and pyogrio
+    read more into a path than its name: what stands behind a `!` would be looked for in an archive."""
     kind = packing(file.path)
-    if kind is None:
-        return local_path(file.path)
-    if kind == "gzip":
-        raise Refused(file.path, f"a {endings[0]} file in gzip; deliver it plain or in a zip")
-    entry = only_member(file.path, endings)
     target = folder / f"content{endings[0]}"
-    extract(file.path, entry, target)
+    if kind is None:
+        target.symlink_to(local_path(file.path).resolve())
+    elif kind == "gzip":
+        raise Refused(file.path, f"a {endings[0]} file in gzip; deliver it plain or in a zip")
+    else:
+        extract(file.path, only_member(file.path, endings), target)
     return target
 
 

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, cast
 
 from geostrata.readers.errors import HalfWritten, Refused
 from geostrata.readers.files import head, open_file
+from geostrata.readers.limits import LIMITS
 
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _EMPTY_ZIP = b"PK\x05\x06"
@@ -85,11 +86,10 @@ def _is_noise(entry: zipfile.ZipInfo) -> bool:
 def only_member(path: str, endings: tuple[str, ...]) -> zipfile.ZipInfo:
     """The one file of a zip; among several, the one whose name fits the format."""
     entries = directory(path)
-    if len(entries) > 1:
-        entries = [entry for entry in entries if entry.filename.lower().endswith(endings)]
-    if len(entries) == 1:
-        return entries[0]
-    names = ", ".join(entry.filename for entry in entries[:5]) or "none"
+    fitting = [entry for entry in entries if entry.filename.lower().endswith(endings)]
+    if len(entries) == 1 or len(fitting) == 1:
+        return (fitting or entries)[0]
+    names = ", ".join(PurePosixPath(entry.filename).name for entry in (fitting or entries)[:5]) or "none"
     raise Refused(path, f"the zip must hold one file ending in {' or '.join(endings)}, it holds {names}")
 
 
@@ -110,6 +110,14 @@ def open_unpacked(path: str, endings: tuple[str, ...]) -> BinaryIO:
     if kind == "gzip":
         return cast(BinaryIO, _Unpacked(path, gzip.GzipFile(fileobj=stream, mode="rb"), stream))
     return stream
+
+
+def check_whole(path: str, endings: tuple[str, ...]) -> None:
+    """Unpack what is packed, and keep nothing: a cut shows at the end only, and so does the zip's checksum."""
+    if packing(path) is not None:
+        with open_unpacked(path, endings) as stream:
+            while stream.read(LIMITS.chunk_bytes):
+                pass
 
 
 class _Unpacked(io.RawIOBase):

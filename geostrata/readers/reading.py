@@ -48,19 +48,14 @@ def _is_text(file: LandedFile, spec: SourceSpec) -> None:
             raise Refused(file.path, f"it is {name}, not {spec.format}; check the source's format")
 
 
-def _first_line(file: LandedFile, spec: SourceSpec) -> None:
-    """Only what it is packed in can be wrong: a line that is no JSON is a row."""
-    next(json_lines.records(file, spec).rows, None)
-
-
 FORMATS = {
     "csv": _text(csv_rows.records, csv_rows.check),
     "flatgeobuf": _Format(ogr.check, ogr.batches),
     "geojson": _text(geojson.records, geojson.check),
-    "geojsonl": _text(json_lines.feature_records, _first_line),
+    "geojsonl": _text(json_lines.feature_records, json_lines.check),
     "geopackage": _Format(ogr.check, ogr.batches),
     "geoparquet": _Format(parquet.check, parquet.batches),
-    "jsonl": _text(json_lines.records, _first_line),
+    "jsonl": _text(json_lines.records, json_lines.check),
     "parquet": _Format(parquet.check, parquet.batches),
     "shapefile": _Format(ogr.check, ogr.batches),
 }
@@ -74,7 +69,8 @@ def read(file: LandedFile, spec: SourceSpec) -> Iterator[pa.RecordBatch]:
 
 
 def check(file: LandedFile, spec: SourceSpec) -> None:
-    """A cheap look that raises what `read` would, as far as it shows without reading the rows."""
+    """A look without the rows that raises what `read` would. Of a file that is cut short, always: where that shows only
+    at the end, the file is gone through, but not parsed."""
     with unchanged(file):
         if file.size:
             FORMATS[spec.format].check(file, spec)

@@ -88,6 +88,7 @@ class _Builder:
         self._crs = None if crs is None else printable(crs)
         self._schema = output_schema(spec)
         self._names = list(spec.declared)
+        self._optional = set(spec.optional)
         self._match = NameMatch(self._names)
         self._fitters = [fitter(self._schema.field(name).type) for name in self._names]
         self._seen: set[int] = set()
@@ -170,7 +171,7 @@ class _Builder:
         """Records name their fields one by one: only the end of the file shows that one never came."""
         if self._policy != "rescue" and self._has_record:
             for at, name in enumerate(self._names):
-                if at not in self._seen:
+                if at not in self._seen and name not in self._optional:
                     raise missing_column(self._path, name)
 
     def take(self) -> pa.RecordBatch:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import struct
+import tempfile
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-
-import pyogrio
+from typing import Any
 
 from geostrata.readers.dbf import DbfNumbers
 from geostrata.readers.errors import HalfWritten, Refused
@@ -14,22 +16,26 @@ from geostrata.readers.files import LandedFile, local_path
 from geostrata.readers.ogr_plan import OgrPlan, extract
 from geostrata.readers.packing import directory, packing
 from geostrata.readers.spec import SourceSpec
+from geostrata.readers.text import encoding_of
 
 ENDINGS = (".shp",)
 MAGIC = b"\x00\x00\x27\x0a"
 _PARTS = (".shp", ".shx", ".dbf", ".prj", ".cpg")
 _LONGEST_PRJ = 1 << 20
-_SHP_HEADER, _SHX_RECORD, _DBF_HEADER = 100, 8, 32
+# Where the number of points is in lines and polygons, and in multipoints; each also with Z and with M.
+_POINT_COUNT = {**dict.fromkeys((3, 5, 13, 15, 23, 25, 31), 40), **dict.fromkeys((8, 18, 28), 36)}
+_SHP_HEADER, _SHX_RECORD, _DBF_HEADER, _DBF_LANGUAGE = 100, 8, 32, 29
 
 
 def prepare(file: LandedFile, spec: SourceSpec, folder: Path) -> OgrPlan:
-    """GDAL sees the parts under one name in a folder of ours: a missing .shx is made there, not where files land."""
+    """GDAL sees the parts under one name in a folder of ours, where a missing .shx is made. By ourselves: told to make one
+    (SHAPE_RESTORE_SHX), GDAL overwrites those that are there as well, and through the link that would be the landed file."""
     is_zip = packing(file.path) == "zip"
-    parts = _from_zip(file, spec, folder) if is_zip else _beside(file, folder)
+    parts = _parts(file, spec, folder)
     if ".prj" in parts:
         parts[".prj"] = _as_utf8(parts[".prj"])
     _check_main(file, parts[".shp"])
-    features = _indexed(file, parts) if ".shx" in parts else _counted(file, parts[".shp"])
+    features = _indexed(file, parts) if ".shx" in parts else _index(file, parts[".shp"])
     if ".dbf" in parts:
         _check_table(file, parts[".dbf"], features)
     elif not is_zip and set(spec.declared) - {spec.geometry_column()}:
@@ -37,9 +43,57 @@ def prepare(file: LandedFile, spec: SourceSpec, folder: Path) -> OgrPlan:
         raise HalfWritten(
             file.path, "its .dbf, which holds the attributes, has not landed; left for the next run"
         )
-    pyogrio.set_gdal_config_options({"SHAPE_RESTORE_SHX": "YES"})
     numbers = DbfNumbers(parts[".dbf"]) if ".dbf" in parts else None
-    return OgrPlan(str(parts[".shp"]), encoding=spec.options.get("encoding"), numbers=numbers)
+    shapes = _Shapes(parts[".shp"])
+    return OgrPlan(str(parts[".shp"]), encoding=_encoding(spec), numbers=numbers, shapes=shapes)
+
+
+@dataclass(frozen=True)
+class _Shapes:
+    path: Path
+
+    def of(self, meta: dict[str, Any], features: list[int]) -> dict[int, bytes]:
+        found = {}
+        with self.path.open("rb") as stream, self.path.with_suffix(".shx").open("rb") as index:
+            for feature in features:
+                index.seek(_SHP_HEADER + feature * _SHX_RECORD)
+                offset, length = struct.unpack(">ii", index.read(_SHX_RECORD))
+                stream.seek(2 * offset + 8)
+                shape = stream.read(2 * max(0, length))
+                if not _is_empty(shape):
+                    found[feature] = shape
+        return found
+
+
+def _is_empty(shape: bytes) -> bool:
+    """The null shape, or one that says that it has no points."""
+    kind = int.from_bytes(shape[:4], "little")
+    count = shape[_POINT_COUNT.get(kind, 0) :][:4]
+    return kind == 0 or (kind in _POINT_COUNT and not any(count))
+
+
+def _encoding(spec: SourceSpec) -> str | None:
+    """By the one name that GDAL knows too: it passes over latin-1, and gives the bytes as they are."""
+    option = spec.options.get("encoding")
+    return None if option is None else codecs.lookup(encoding_of(b"", option)).name
+
+
+def table_text(file: LandedFile, spec: SourceSpec, size: int) -> bytes:
+    """The first rows of the .dbf, if neither a .cpg nor the table itself says what their encoding is."""
+    with tempfile.TemporaryDirectory(prefix="geostrata-") as folder:
+        parts = _parts(file, spec, Path(folder))
+        if ".dbf" not in parts or ".cpg" in parts:
+            return b""
+        with parts[".dbf"].open("rb") as stream:
+            header = stream.read(_DBF_HEADER)
+            if len(header) < _DBF_HEADER or header[_DBF_LANGUAGE]:
+                return b""
+            stream.seek(int.from_bytes(header[8:10], "little"))
+            return stream.read(size)
+
+
+def _parts(file: LandedFile, spec: SourceSpec, folder: Path) -> dict[str, Path]:
+    return _from_zip(file, spec, folder) if packing(file.path) == "zip" else _beside(file, folder)
 
 
 def _beside(file: LandedFile, folder: Path) -> dict[str, Path]:
@@ -125,19 +179,24 @@ def _indexed(file: LandedFile, parts: dict[str, Path]) -> int:
     return count
 
 
-def _counted(file: LandedFile, path: Path) -> int:
-    """Without an index: the records of the main file, one behind the other."""
+def _index(file: LandedFile, path: Path) -> int:
+    """The index that did not come: the records of the main file, one behind the other."""
     count, size = 0, path.stat().st_size
-    with path.open("rb") as stream:
-        at, end = _SHP_HEADER, _promised(stream.read(_SHP_HEADER))
+    with path.open("rb") as stream, path.with_suffix(".shx").open("w+b") as index:
+        header = stream.read(_SHP_HEADER)
+        at, end = _SHP_HEADER, _promised(header)
+        index.write(header)
         while at < end:
             record = stream.read(8)
-            step = 2 * int.from_bytes(record[4:8], "big", signed=True)
-            at += 8 + step
+            length = int.from_bytes(record[4:8], "big", signed=True)
             count += 1
-            if len(record) < 8 or step < 0 or at > size:
+            if len(record) < 8 or length < 0 or at + 8 + 2 * length > size:
                 raise Refused(file.path, f"record {count} of the .shp is damaged; deliver it again")
-            stream.seek(step, 1)
+            index.write(struct.pack(">ii", at // 2, length))
+            at += 8 + 2 * length
+            stream.seek(at)
+        index.seek(24)
+        index.write(struct.pack(">i", (_SHP_HEADER + count * _SHX_RECORD) // 2))
     return count
 
 

@@ -28,7 +28,8 @@ class SourceSpec:
     """`columns` maps names to Spark SQL types. `schema_policy` says what a file may do with them:
 
     - `strict`: exactly these columns, in types that fit. Anything else refuses the file.
-    - `additive`: new columns are kept in `_rescued`; a missing or retyped one refuses the file.
+    - `additive`: new columns are kept in `_rescued`; a missing or retyped one refuses the file. Those in `optional`, which came
+      after the source was declared, may be missing, and values that don't fit them are kept in `_rescued`.
     - `rescue`: missing columns are null; new columns and values that don't fit are kept in `_rescued`.
     """
 
@@ -36,6 +37,7 @@ class SourceSpec:
     columns: dict[str, str] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
     schema_policy: str = "rescue"
+    optional: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:

@@ -1,23 +1,38 @@
-"""Parses geometry that nobody vouches for: what can't be read becomes null, where Sedona's constructors would fail the job."""
+"""What landed geometry is worth, as one struct a row: see geostrata.geometry. A malformed value is an answer, never a failed job."""
 
 import pandas as pd
-import shapely
 from dbt.adapters.sedona.python_macros import returns
 
+from geostrata.geometry import SPARK_TYPE
 
-@returns("binary")
-def try_wkb(wkb: pd.Series) -> pd.Series:
-    """The same geometry as plain two-dimensional WKB, or null if the bytes are no WKB."""
-    return _two_dimensional_wkb(shapely.from_wkb(wkb.array, on_invalid="ignore"))
-
-
-@returns("binary")
-def try_geojson(text: pd.Series) -> pd.Series:
-    """A GeoJSON geometry's text as two-dimensional WKB, or null if it can't be read."""
-    return _two_dimensional_wkb(shapely.from_geojson(text.array, on_invalid="ignore"))
+# The axis order of those who don't name one: x (east, longitude) first.
+_XY = pd.Series(["xy"])
 
 
-def _two_dimensional_wkb(geometries) -> pd.Series:  # type: ignore[no-untyped-def]  # an array of shapely's own objects
-    return pd.Series(
-        shapely.to_wkb(shapely.force_2d(geometries), output_dimension=2, byte_order=1), dtype="object"
-    )
+@returns(SPARK_TYPE)
+def examine_geometry(value: pd.Series, crs: pd.Series, axis_order: pd.Series = _XY) -> pd.DataFrame:
+    """Examines a binary `value` (text encodings: cast to binary) in the declared `crs`; `axis_order` is one text for all rows."""
+    from geostrata.geometry import examine
+
+    return examine(value, crs, axis_order=_constant(axis_order))
+
+
+@returns(SPARK_TYPE)
+def repair_geometry(value: pd.Series, crs: pd.Series, axis_order: pd.Series = _XY) -> pd.DataFrame:
+    """As examine_geometry, and makes invalid geometry valid."""
+    from geostrata.geometry import examine
+
+    return examine(value, crs, axis_order=_constant(axis_order), repair=True)
+
+
+@returns(SPARK_TYPE)
+def examine_point(x: pd.Series, y: pd.Series, crs: pd.Series, axis_order: pd.Series = _XY) -> pd.DataFrame:
+    """As examine_geometry, for a point in two columns of numbers."""
+    from geostrata.geometry import examine_points
+
+    return examine_points(x, y, crs, axis_order=_constant(axis_order))
+
+
+def _constant(text: pd.Series) -> str:
+    # A batch may be empty.
+    return text.iloc[0] if len(text) else "xy"

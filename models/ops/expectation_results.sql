@@ -1,47 +1,70 @@
 with
 
-failed as (
+{% for entity in var('entities') -%}
+{{ entity }}_expected as (
 
-    select
-        entity,
-        'quarantine' as on_violation,
-        _batch_id,
-        explode(reasons) as expectation
-
-    from {{ ref('quarantine') }}
+    {{ expectations_of(entity) }}
 
 ),
 
-warned as (
+{{ entity }} as (
 
     select
-        'telemetry' as entity,
-        'warn' as on_violation,
-        _batch_id,
-        explode(warned_expectations) as expectation
+        '{{ entity }}' as entity,
+        '{{ entity }}_checked' as model_name,
+        expected.expectation,
+        expected.on_violation,
+        count(*) as seen_rows,
+        count_if(
+            array_contains(judged.failed_expectations, expected.expectation)
+            -- a row that is refused is not warned of as well
+            or size(judged.failed_expectations) = 0
+            and array_contains(judged.warned_expectations, expected.expectation)
+        ) as failed_rows,
+        judged._batch_id
 
-    from {{ ref('telemetry_checked') }}
+    from {{ ref(entity ~ '_checked') }} as judged
 
-    -- a repeated event warned when it landed first
-    where size(failed_expectations) = 0
+    cross join {{ entity }}_expected as expected
+
+    group by expected.expectation, expected.on_violation, judged._batch_id
 
 ),
 
-violations as (
+{% endfor -%}
+counted as (
 
-    select * from failed
-    union all
-    select * from warned
+    {%- for entity in var('entities') %}
+    select * from {{ entity }}
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+
+),
+
+check_runs as (
+
+    select
+        model_name,
+        _batch_id,
+        max(seconds) as seconds
+
+    from {{ ref('check_runs') }}
+
+    group by model_name, _batch_id
 
 )
 
 select
-    entity,
-    expectation,
-    on_violation,
-    count(*) as failed_rows,
-    _batch_id
+    counted.entity,
+    counted.model_name,
+    counted.expectation,
+    counted.on_violation,
+    counted.seen_rows,
+    counted.failed_rows,
+    check_runs.seconds,
+    counted._batch_id
 
-from violations
+from counted
 
-group by entity, expectation, on_violation, _batch_id
+left join check_runs
+    on counted.model_name = check_runs.model_name and counted._batch_id = check_runs._batch_id

@@ -1,30 +1,31 @@
-{%- set entities = {
-    'parcels': 'parcel_id', 'telemetry': 'event_id', 'zones': 'zone_id', 'facilities': 'facility_id'
-} %}
-
 with
 
-{% for entity, key in entities.items() -%}
+{% for entity in var('entities') -%}
+{% set facts = entity_facts(entity) -%}
 {{ entity }} as (
 
     select
         '{{ entity }}' as entity,
-        {{ key }} as entity_key,
-        failed_expectations as reasons,
-        landed_value,
-        _source_file,
-        _ingested_at,
-        _batch_id,
-        _row_id
+        judged.{{ facts.key }} as entity_key,
+        judged.failed_expectations as reasons,
+        judged.explanation,
+        judged.landed_value,
+        judged._source_file,
+        judged._source_position,
+        judged._ingested_at,
+        judged._batch_id,
+        judged._row_id
 
-    from {{ ref(entity ~ '_checked') }}
+    from {{ ref(entity ~ '_checked') }} as judged
 
-    where size(failed_expectations) > 0
+    {{ still_current(ref(entity ~ '_checked'), facts) }}
+
+    where size(judged.failed_expectations) > 0
 
 ){{ ',' if not loop.last }}
 
 {% endfor -%}
-{% for entity in entities -%}
+{% for entity in var('entities') -%}
 select * from {{ entity }}
 {{ 'union all' if not loop.last }}
 {% endfor %}

@@ -1,17 +1,12 @@
-{%- set entities = {
-    'parcels': {'key': 'parcel_id', 'landed': ['raw_parcels', 'raw_parcels_geojson'], 'newest': 'updated_at desc'},
-    'telemetry': {'key': 'event_id', 'landed': ['raw_telemetry'], 'newest': none},
-    'zones': {'key': 'zone_id', 'landed': ['raw_zones'], 'newest': 'updated_at desc'},
-    'facilities': {'key': 'facility_id', 'landed': ['raw_facilities'], 'newest': 'updated_at desc'},
-} %}
+{%- set entities = var('entities') %}
 
 with
 
 landed as (
 
-    {%- for entity, facts in entities.items() %}
+    {%- for entity in entities %}
     {%- set outer = loop %}
-    {%- for raw in facts.landed %}
+    {%- for raw in entity_facts(entity).landed %}
     select
         '{{ entity }}' as entity,
         'landed' as place,
@@ -47,20 +42,37 @@ quarantined as (
 
 ),
 
--- judged from the valid rows themselves, not as what is left over: a newer version of the key exists, or the key was deleted
+-- judged from the rows themselves, not as what is left over: something newer has taken the place of the row's file, a newer
+-- version of the key exists, or the key was deleted
+{% for entity in entities -%}
+{% set facts = entity_facts(entity) -%}
+{{ entity }}_dated as (
+
+    select
+        *,
+        size(failed_expectations) = 0 as is_valid,
+        {{ is_outdated(facts) }} as is_stale
+
+    from {{ ref(entity ~ '_checked') }}
+
+),
+
+{% endfor -%}
 ranked as (
 
-    {%- for entity, facts in entities.items() %}
+    {%- for entity in entities %}
+    {%- set facts = entity_facts(entity) %}
     select
         '{{ entity }}' as entity,
-        {{ 'is_deleted' if facts.newest else 'false' }} as is_deleted,
+        is_stale,
+        is_valid,
+        is_deleted,
         row_number() over (
-            partition by {{ facts.key }}
-            order by {{ facts.newest ~ ', ' if facts.newest }}_ingested_at asc, _row_id asc
+            partition by {{ facts.key }}, is_stale, is_valid
+            order by {{ facts.newest }}, _source_file desc, _source_row desc
         ) as version_rank,
         _row_id
-    from {{ ref(entity ~ '_checked') }}
-    where size(failed_expectations) = 0
+    from {{ entity }}_dated
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 
@@ -75,7 +87,7 @@ superseded as (
 
     from ranked
 
-    where version_rank > 1 or is_deleted
+    where is_stale or is_valid and (version_rank > 1 or is_deleted)
 
 ),
 

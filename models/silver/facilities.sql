@@ -11,7 +11,7 @@ with
 
 newest as (
 
-    {{ newest_versions(ref('facilities_checked'), 'facility_id') }}
+    {{ newest_versions('facilities') }}
 
 ),
 

@@ -11,7 +11,7 @@ with
 
 newest as (
 
-    {{ newest_versions(ref('parcels_checked'), 'parcel_id') }}
+    {{ newest_versions('parcels') }}
 
 ),
 

@@ -8,17 +8,11 @@ geoparquet as (
         trim(crs) as source_crs,
         assessed_value,
         is_deleted,
-        geometry is not null as has_geometry,
-        try_wkb(geometry) as wkb,
-        left(hex(geometry), 200) as landed_geometry,
+        geometry as landed_geometry,
         updated_at,
-        string(null) as _corrupt_record,
-        _source_file,
-        _ingested_at,
-        _batch_id,
-        _row_id
+        {{ landed_columns() }}
 
-    from {{ new_rows(ref('raw_parcels')) }}
+    from {{ rows_to_check(ref('raw_parcels')) }}
 
 ),
 
@@ -30,17 +24,11 @@ geojson as (
         trim(crs) as source_crs,
         assessed_value,
         is_deleted,
-        geometry is not null as has_geometry,
-        try_geojson(geometry) as wkb,
-        left(geometry, 200) as landed_geometry,
+        cast(geometry as binary) as landed_geometry,
         updated_at,
-        _corrupt_record,
-        _source_file,
-        _ingested_at,
-        _batch_id,
-        _row_id
+        {{ landed_columns() }}
 
-    from {{ new_rows(ref('raw_parcels_geojson')) }}
+    from {{ rows_to_check(ref('raw_parcels_geojson')) }}
 
 ),
 
@@ -52,9 +40,9 @@ landed as (
 
 ),
 
-located as (
+examined as (
 
-    {{ located('landed') }}
+    {{ examined('landed') }}
 
 )
 
@@ -64,13 +52,8 @@ select
     source_crs,
     assessed_value,
     coalesce(is_deleted, false) as is_deleted,
-    st_asbinary(geometry_4326) as geometry,
+    geometry,
     updated_at,
-    {{ failed_expectations() }} as failed_expectations,
-    coalesce(left(_corrupt_record, 200), landed_geometry) as landed_value,
-    _source_file,
-    _ingested_at,
-    _batch_id,
-    _row_id
+    {{ checked_columns() }}
 
-from located
+from examined

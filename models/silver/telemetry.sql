@@ -1,40 +1,28 @@
+{{
+    config(
+        incremental_strategy='merge',
+        unique_key='event_id',
+        merge_delete_when='source.geometry is null',
+        merge_update_when='source._row_id <> target._row_id',
+    )
+}}
+
 with
 
-telemetry_checked as (
+-- a repeated event is the same event: the first to be received is kept
+events as (
 
-    select * from {{ new_rows(ref('telemetry_checked')) }}
+    {{ newest_versions('telemetry') }}
 
 ),
 
--- a repeated event is the same event: the first to land is kept
-first_landed as (
+parsed as (
 
     select
         *,
-        row_number() over (
-            partition by event_id order by _ingested_at asc, _row_id asc
-        ) as landing_rank
+        st_geomfromwkb(geometry) as geom
 
-    from telemetry_checked
-
-    where size(failed_expectations) = 0
-
-),
-
-new_events as (
-
-    select
-        fresh.*,
-        st_geomfromwkb(fresh.geometry) as geom
-
-    from first_landed as fresh
-
-    {% if is_incremental() %}
-    left anti join {{ this }} as present
-        on fresh.event_id = present.event_id
-    {% endif %}
-
-    where fresh.landing_rank = 1
+    from events
 
 )
 
@@ -54,4 +42,4 @@ select
     _batch_id,
     _row_id
 
-from new_events
+from parsed

@@ -11,7 +11,7 @@ with
 
 newest as (
 
-    {{ newest_versions(ref('zones_checked'), 'zone_id') }}
+    {{ newest_versions('zones') }}
 
 ),
 

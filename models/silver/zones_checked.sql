@@ -8,22 +8,17 @@ landed as (
         zone_type,
         trim(crs) as source_crs,
         population,
-        geometry is not null as has_geometry,
-        try_wkb(geometry) as wkb,
-        left(hex(geometry), 200) as landed_geometry,
+        geometry as landed_geometry,
         updated_at,
-        _source_file,
-        _ingested_at,
-        _batch_id,
-        _row_id
+        {{ landed_columns() }}
 
-    from {{ new_rows(ref('raw_zones')) }}
+    from {{ rows_to_check(ref('raw_zones')) }}
 
 ),
 
-located as (
+examined as (
 
-    {{ located('landed') }}
+    {{ examined('landed') }}
 
 )
 
@@ -34,13 +29,8 @@ select
     source_crs,
     population,
     false as is_deleted,
-    st_asbinary(geometry_4326) as geometry,
+    geometry,
     updated_at,
-    {{ failed_expectations() }} as failed_expectations,
-    landed_geometry as landed_value,
-    _source_file,
-    _ingested_at,
-    _batch_id,
-    _row_id
+    {{ checked_columns() }}
 
-from located
+from examined

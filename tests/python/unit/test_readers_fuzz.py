@@ -12,7 +12,7 @@ import reader_files as files
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from geostrata.readers import ReaderError, check, landed
+from geostrata.readers import HalfWritten, ReaderError, check, landed
 
 # GDAL warns of damaged values, and there are many here.
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -60,18 +60,26 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Good:
 
 
 def survives(ending: str, parts: dict[str, bytes]) -> list[dict[str, Any]] | None:
-    """The rows, or None after a declared error. Any other error fails the test."""
+    """The rows, or None after a declared error. Any other error fails the test, and so does a cut that only reading sees."""
     with tempfile.TemporaryDirectory() as name:
         for suffix, data in parts.items():
             (Path(name) / f"town{suffix}").write_bytes(data)
         main = next(suffix for suffix in (f".{ending}", ".gz", ".zip") if suffix in parts)
         path = Path(name) / f"town{main}"
+        seen: ReaderError | None = None
         try:
             check(landed(path), files.spec_for(ending))
-            return files.rows_of(path, files.spec_for(ending))
+        except ReaderError as error:
+            seen = error
+            assert str(path) in str(error)
+        try:
+            rows = files.rows_of(path, files.spec_for(ending))
         except ReaderError as error:
             assert str(path) in str(error)
+            assert isinstance(seen, HalfWritten) or not isinstance(error, HalfWritten)
             return None
+        assert seen is None
+        return rows
 
 
 @pytest.mark.parametrize("ending", sorted(files.FORMATS))

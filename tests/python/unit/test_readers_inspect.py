@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -102,6 +104,10 @@ def test_text_of_json_stays_text(tmp_path: Path) -> None:
         ("id,Longitude,Latitude", ("Longitude", "Latitude")),
         ("id,start_lng,start_lat", ("start_lng", "start_lat")),
         ("id,X,Y", ("X", "Y")),
+        (
+            "id,start station longitude,start station latitude",
+            ("start station longitude", "start station latitude"),
+        ),
     ],
 )
 def test_two_columns_of_coordinates(tmp_path: Path, header: str, pair: tuple[str, str]) -> None:
@@ -185,10 +191,124 @@ def test_layers(tmp_path: Path) -> None:
     assert facts.spec() == SourceSpec("geopackage", files.COLUMNS, {"layer": "trees"})
 
 
-@pytest.mark.parametrize("data", [b"", b"\x00\x01\x02\x03" * 50, b'[{"a":1}]'])
-def test_what_is_no_source(tmp_path: Path, data: bytes) -> None:
-    with pytest.raises(Refused):
-        inspect([text_file(tmp_path, "a.bin", data)])
+KML = '<?xml version="1.0"?>\n<!-- made by hand -->\n<kml xmlns="x"><Document/></kml>'
+TOPOLOGY = '{"type":"Topology","arcs":[],"objects":{"a":{"type":"Point","coordinates":[1,2]}}}'
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "it is empty"),
+        (b"\x00\x01\x02\x03" * 50, "no format that is known"),
+        (b'[{"a":1}]', "a JSON array"),
+        (KML, r"it is XML \(kml\)"),
+        ("<wfs:FeatureCollection>\n</wfs:FeatureCollection>", r"it is XML \(FeatureCollection\)"),
+        (TOPOLOGY, "it is TopoJSON"),
+        (json.dumps(json.loads(TOPOLOGY), indent=2), "it is TopoJSON"),
+        (TOPOLOGY.replace("[]", str([[1, 2]] * 60_000), 1), "it is TopoJSON"),
+        ('{\n "a": 1,\n "b": {"type": "Feature"}\n}', "one JSON object over several lines"),
+        ('{\n "a": [\n' + '"x",\n' * 90_000 + '"y"]}', "one JSON object over several lines"),
+        ("{% for place in places %}\n{{ place.kml }}\n", "no line is an object"),
+    ],
+)
+def test_what_is_no_source(tmp_path: Path, data: bytes | str, words: str) -> None:
+    for name in ("a.bin", "a.json"):
+        path = text_file(tmp_path, name, data)
+        with pytest.raises(Refused, match=words):
+            inspect([path])
+
+
+@pytest.mark.parametrize("kind", ["Feature", "FeatureCollection", "Polygon", "GeometryCollection"])
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("points", [4, 60_000])
+def test_geojson_of_one_object_laid_out_or_in_one_line(
+    tmp_path: Path, kind: str, indent: int | None, points: int
+) -> None:
+    """By content, whatever the name: the head that is looked at may not reach the end."""
+    geometry: dict[str, object] = {
+        "type": "Polygon",
+        "coordinates": [[[number, 1] for number in range(points)]],
+    }
+    if kind == "GeometryCollection":
+        geometry = {"type": kind, "geometries": [geometry]}
+    feature = {"type": "Feature", "geometry": geometry, "properties": {"a": 1}}
+    whole = {"Feature": feature, "FeatureCollection": {"type": kind, "features": [feature]}}.get(
+        kind, geometry
+    )
+    path = text_file(tmp_path, "a.json", json.dumps(whole, indent=indent))
+    facts = inspect([path])
+    assert facts.format in ("geojson", "geojsonl")
+    assert (facts.sampled_records, facts.corrupt_records, facts.encoding) == (1, 0, "geojson")
+    assert len(files.rows_of(Path(path), facts.spec())) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"id":1\n{"id":2}\n', "jsonl"),
+        ('{"type":"Feature","geometry":nul\n{"type":"Feature","geometry":null}\n', "geojsonl"),
+        ('{"type":"Point","coordinates":[1,2]}\n{"type":"Point","coordinates":[1,2]}\n', "geojsonl"),
+        ('{"type":"Point","name":"a"}\n{"type":"Point","name":"b"}\n', "jsonl"),
+        ('{"id":1}\n', "jsonl"),
+    ],
+)
+def test_lines_stay_lines(tmp_path: Path, text: str, found: str) -> None:
+    facts = inspect([text_file(tmp_path, "a.json", text)])
+    assert (facts.format, facts.sampled_records) == (found, text.count("\n"))
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ({"a.gdb/a0001.gdbtable": b"x", "a.gdb/a0001.gdbtablx": b"y"}, r"it holds a0001\.gdbtable, a0001"),
+        ({}, "it holds none"),
+        ({"a.txt": b""}, "it is empty"),
+        ({"doc.kml": KML.encode()}, r"it is XML \(kml\)"),
+        (
+            {"a.csv": b"id\n1\n", "b.csv": b"id\n1\n"},
+            "one file of a format that is read, it holds a.csv, b.csv",
+        ),
+    ],
+)
+def test_a_zip_of_something_else(tmp_path: Path, members: dict[str, bytes], words: str) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    with pytest.raises(Refused, match=words):
+        inspect([str(path)])
+
+
+def test_a_zip_with_papers_beside_the_data(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("LICENCE.pdf", b"%PDF")
+        archive.writestr("a.csv", b"id\n1\n")
+    assert inspect([str(path)]).columns == {"id": "bigint"}
+
+
+@pytest.mark.parametrize("pack", [files.gzipped, files.zipped])
+def test_packed_parquet_is_told_to_come_plain(tmp_path: Path, pack: Callable[..., Path]) -> None:
+    with pytest.raises(Refused, match=r"Parquet in a (zip|gzip); deliver it as it is"):
+        inspect([str(pack(files.write_any(tmp_path, "parquet")))])
+
+
+@pytest.mark.parametrize("ending", ["shp", "gpkg", "fgb"])
+def test_what_gdal_reads_in_gzip_is_told_to_come_in_a_zip(tmp_path: Path, ending: str) -> None:
+    with pytest.raises(Refused, match="in gzip; deliver it plain or in a zip"):
+        inspect([str(files.gzipped(files.write_any(tmp_path, ending)))])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TIN Z (((0 0 1,0 1 1,1 0 1,0 0 1)))",
+        "CIRCULARSTRING (0 0,1 1,2 0)",
+        "CURVEPOLYGON ((0 0,1 1,1 0,0 0))",
+    ],
+)
+def test_geometries_that_few_can_read_are_still_geometries(tmp_path: Path, text: str) -> None:
+    assert inspect([text_file(tmp_path, "a.csv", f'id,shape\n1,"{text}"\n')]).encoding == "wkt"
 
 
 def test_the_look_is_bounded(tmp_path: Path) -> None:

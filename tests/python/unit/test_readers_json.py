@@ -191,6 +191,11 @@ def test_a_feature_alone_and_an_array(tmp_path: Path, text: str) -> None:
     assert (row["n"], row["geometry"]) == (1, POINT)
 
 
+def test_a_feature_alone_without_its_type(tmp_path: Path) -> None:
+    (row,) = read_text(tmp_path, "geojson", f'{{"geometry":{POINT}}}')
+    assert row["geometry"] == POINT
+
+
 def test_a_geometry_alone(tmp_path: Path) -> None:
     (row,) = read_text(tmp_path, "geojson", f" {POINT}\n")
     assert row["geometry"] == POINT

@@ -49,6 +49,15 @@ def test_a_missing_column(tmp_path: Path, ending: str) -> None:
     assert [row["owner"] for row in rows] == [None] * 20
 
 
+@pytest.mark.parametrize("ending", ALL)
+def test_an_optional_column_may_be_missing(tmp_path: Path, ending: str) -> None:
+    path = files.write_any(tmp_path, ending)
+    columns = {**files.spec_for(ending).columns, "owner": "string"}
+    wanted = SourceSpec(files.FORMATS[ending], columns, schema_policy="additive", optional=("owner",))
+    check(landed(path), wanted)
+    assert [row["owner"] for row in files.rows_of(path, wanted)] == [None] * 20
+
+
 @pytest.mark.parametrize("ending", ["shp", "gpkg", "fgb", "parquet"])
 def test_a_retyped_column(tmp_path: Path, ending: str) -> None:
     path = files.write_any(tmp_path, ending)

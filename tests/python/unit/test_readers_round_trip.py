@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,18 @@ import reader_files as files
 import shapely
 from pyogrio.raw import write
 
-from geostrata.readers import LandedFile, Refused, SourceSpec, check, inspect, landed, output_schema, read
+from geostrata.errors import GeostrataError
+from geostrata.readers import (
+    LandedFile,
+    Refused,
+    SourceSpec,
+    check,
+    inspect,
+    landed,
+    output_schema,
+    read,
+    shapefile,
+)
 
 COUNT = 20
 BINARY = ("shp", "gpkg", "fgb", "parquet")
@@ -127,6 +140,143 @@ def test_nothing_is_written_beside_a_landed_file(tmp_path: Path) -> None:
     for ending in ("shp", "gpkg", "fgb"):
         assert_whole(files.rows_of(tmp_path / f"town.{ending}", files.spec_for(ending)))
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("ending", ["shp", "gpkg", "fgb"])
+def test_gdal_leaves_landed_files_as_they_are(tmp_path: Path, ending: str) -> None:
+    """Told to make a missing .shx, it writes those that are there anew."""
+    path = files.write_any(tmp_path, ending)
+    for part in tmp_path.iterdir():
+        os.utime(part, (1, 1))
+    before = {part: (part.read_bytes(), part.stat().st_mtime_ns) for part in tmp_path.iterdir()}
+    check(landed(path), files.spec_for(ending))
+    assert_whole(files.rows_of(path, files.spec_for(ending)))
+    assert {part: (part.read_bytes(), part.stat().st_mtime_ns) for part in tmp_path.iterdir()} == before
+
+
+def test_the_index_that_we_make_is_the_one_that_was_there(tmp_path: Path) -> None:
+    path = files.write_any(tmp_path, "shp")
+    index = path.with_suffix(".shx").read_bytes()
+    path.with_suffix(".shx").unlink()
+    folder = tmp_path / "made"
+    folder.mkdir()
+    plan = shapefile.prepare(landed(path), files.spec_for("shp"), folder)
+    assert Path(plan.source).with_suffix(".shx").read_bytes() == index
+
+
+@pytest.mark.parametrize("ending", BINARY + TEXT)
+def test_any_name_of_a_file_and_its_folder(tmp_path: Path, ending: str) -> None:
+    """Some are more than names to GDAL: an archive's content stands behind a `!`."""
+    source = tmp_path / "source"
+    source.mkdir()
+    written = files.write_any(source, ending)
+    for name in ("a!b", "a.zip", "50% (ü), #1?", "a b'\"c", "[x]*", "vsizip"):
+        folder = tmp_path / name
+        folder.mkdir()
+        for part in source.iterdir():
+            shutil.copy(part, folder / f"{name}{part.suffix}")
+        path = folder / f"{name}{written.suffix}"
+        check(landed(path), files.spec_for(ending))
+        assert_whole(files.rows_of(path, files.spec_for(ending)))
+        assert inspect([str(path)]).format == files.FORMATS[ending]
+
+
+def points(path: Path, names: list[str], driver: str, **more: Any) -> Path:
+    """Three points with columns of 7, 8 and 9."""
+    write(
+        str(path),
+        shapely.to_wkb(shapely.points([[0, 0], [1, 1], [2, 2]])),
+        [np.array([7, 8, 9])] * len(names),
+        names,
+        crs="EPSG:4326",
+        geometry_type="Point",
+        driver=driver,
+        **more,
+    )
+    return path
+
+
+@pytest.mark.parametrize("ending", files.OGR_DRIVERS)
+def test_columns_with_the_names_that_gdal_uses_itself(tmp_path: Path, ending: str) -> None:
+    names = ["OGC_FID", "geometry", "geom", "wkb_geom"]
+    if ending == "gpkg":
+        names.remove("geom")
+    path = points(tmp_path / f"odd.{ending}", names, files.OGR_DRIVERS[ending])
+    columns = {name if name != "geometry" else "properties.geometry": "bigint" for name in names}
+    facts = inspect([str(path)])
+    assert facts.columns == {**columns, "geometry": "binary"}
+    for row in files.rows_of(path, facts.spec("strict")):
+        number = int(shapely.from_wkb(row["geometry"]).x) + 7
+        assert [row[name] for name in columns] == [number] * len(columns)
+
+
+def test_the_key_of_a_geopackage_is_a_column_if_it_is_declared(tmp_path: Path) -> None:
+    path = points(tmp_path / "keyed.gpkg", ["a"], "GPKG", layer_options={"FID": "parcel_id"})
+    facts = inspect([str(path)])
+    assert (facts.key, list(facts.columns)) == ("parcel_id", ["parcel_id", "a", "geometry"])
+    rows = files.rows_of(path, facts.spec("strict"))
+    assert [(row["parcel_id"], row["a"]) for row in rows] == [(1, 7), (2, 8), (3, 9)]
+    # Not declared, it is no new column: every GeoPackage has one.
+    strict = SourceSpec("geopackage", {"a": "bigint", "geometry": "binary"}, schema_policy="strict")
+    assert [row["_source_position"] for row in files.rows_of(path, strict)] == [
+        "feature 1",
+        "feature 2",
+        "feature 3",
+    ]
+    # GDAL's own name says nothing of the data, and is not proposed.
+    assert "fid" not in inspect([str(points(tmp_path / "plain.gpkg", ["a"], "GPKG"))]).columns
+
+
+def test_a_table_of_keys_alone(tmp_path: Path) -> None:
+    path = tmp_path / "keys.gpkg"
+    write(str(path), None, [np.arange(1, 4)], ["fid"], driver="GPKG", crs=None, geometry_type=None)
+    assert inspect([str(path)]).columns == {}
+    assert len(files.rows_of(path, SourceSpec("geopackage", {}))) == 3
+    assert [row["fid"] for row in files.rows_of(path, SourceSpec("geopackage", {"fid": "int"}))] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "iso-8859-1", "cp1252", "Windows-1252", "latin1"])
+def test_the_encoding_of_a_shapefile_by_any_of_its_names(tmp_path: Path, encoding: str) -> None:
+    path = latin_shapefile(tmp_path)
+    spec = files.spec_for("shp", options={"encoding": encoding})
+    assert [row["name"] for row in files.rows_of(path, spec)] == [
+        f"Straße {number}" for number in range(COUNT)
+    ]
+
+
+def test_an_encoding_of_a_shapefile_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(GeostrataError, match="option encoding must name a text encoding, got 'klingon'"):
+        check(landed(latin_shapefile(tmp_path)), files.spec_for("shp", options={"encoding": "klingon"}))
+
+
+def test_the_encoding_of_a_shapefile_that_does_not_say_it_is_guessed(tmp_path: Path) -> None:
+    path = latin_shapefile(tmp_path)
+    facts = inspect([str(path)])
+    assert facts.options == {"encoding": "latin-1"}
+    assert files.rows_of(path, facts.spec())[3]["name"] == "Straße 3"
+    # The bytes are kept if nobody sets the option.
+    row = files.rows_of(path, files.spec_for("shp"))[3]
+    assert (row["name"], json.loads(row["_rescued"])) == (None, {"name": "Stra\udcdfe 3"})
+
+
+def latin_shapefile(folder: Path) -> Path:
+    """As old programs write it: neither a .cpg nor the table says the encoding."""
+    path = files.write_any(folder, "shp")
+    path.with_suffix(".cpg").unlink()
+    table = path.with_suffix(".dbf")
+    data = bytearray(table.read_bytes().replace("ß".encode(), b"\xdf", -1))
+    # One byte less a row: rows are put back to their length.
+    start, length = int.from_bytes(data[8:10], "little"), int.from_bytes(data[10:12], "little")
+    rows = [bytes(data[at : at + length - 1]) for at in range(start, len(data) - 1, length - 1)][:COUNT]
+    table.write_bytes(
+        bytes(data[:29]) + b"\0" + bytes(data[30:start]) + b"".join(_padded(row) for row in rows)
+    )
+    return path
+
+
+def _padded(row: bytes) -> bytes:
+    cut = row.index(b"\xdf") + len(b"\xdfe 12")
+    return row[:cut] + b" " + row[cut:]
 
 
 def test_a_shapefile_without_prj_and_cpg_says_nothing_of_its_crs(tmp_path: Path) -> None:

@@ -45,6 +45,8 @@ class SedonaCredentials(SparkCredentials):
     log_dir: str | None = None
     # Settings for Spark itself, over ours.
     spark_config: dict[str, Any] = field(default_factory=dict)
+    # Modules that every Python worker should have from its first moment: what Python macros import.
+    python_preload: list[str] = field(default_factory=list)
     conflict_retries: int = 5
     conflict_retry_base_s: float = 2.0
     conflict_retry_cap_s: float = 30.0
@@ -96,6 +98,7 @@ class SedonaCredentials(SparkCredentials):
             state_dir=state_dir,
             log_dir=project_root / self.log_dir if self.log_dir else state_dir / "logs",
             driver_memory=self.driver_memory,
+            python_preload=tuple(self.python_preload),
             spark_config=tuple(sorted((key, _spark_text(value)) for key, value in self.spark_config.items())),
         )
 

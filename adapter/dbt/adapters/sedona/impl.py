@@ -11,10 +11,9 @@ from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
-from dbt.adapters.sedona import catalog, errors, relations, session
+from dbt.adapters.sedona import catalog, errors, python_macros, relations, session
 from dbt.adapters.sedona.connections import SedonaConnectionManager
 from dbt.adapters.sedona.delta_log import TableLog
-from dbt.adapters.sedona.files import list_files
 from dbt.adapters.sedona.input_versions import InputVersions
 from dbt.adapters.sedona.python_models import SessionPythonJobHelper
 from dbt.adapters.spark.column import SparkColumn
@@ -22,7 +21,7 @@ from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.clients.agate_helper import build_type_tester
 from dbt_common.contracts.constraints import ConstraintType
-from dbt_common.exceptions import DbtDatabaseError
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 if TYPE_CHECKING:
     import agate
@@ -213,11 +212,13 @@ class SedonaAdapter(SparkAdapter):
         return path if "://" in path else str(SedonaConnectionManager.project_root / path)
 
     @available
-    @errors.in_one_line
-    def list_files(self, location: str) -> list[dict[str, Any]]:
-        """Data files under a folder or bucket prefix: path as Spark names it, modification time, size."""
-        settings = SedonaConnectionManager.prepared_settings(self.config.credentials)
-        return list_files(session.thread_session(settings), self.project_path(location))
+    def call_python(self, name: str, **arguments: Any) -> Any:
+        """Calls a Python macro that takes this thread's Spark session as its first argument."""
+        spark = self.spark_session()
+        if spark is None:
+            raise DbtRuntimeError(f"call_python: {name} needs a session of our own; this target has none")
+        handle = self.connections.get_thread_connection().handle
+        return handle.run_python(lambda: python_macros.call(spark, name, arguments))
 
     @available
     @errors.in_one_line
@@ -237,6 +238,11 @@ class SedonaAdapter(SparkAdapter):
         self._model_inputs().note_change(name, has_changed)
 
     @available
+    def forget_noted(self, name: str) -> None:
+        """An input that is no table is not settled: the next run must look at it again, changed or not."""
+        self._model_inputs().forget_noted(name)
+
+    @available
     def note_inputs(self) -> None:
         """For a materialisation that names inputs itself: from here on, commits carry their versions."""
         self._model_inputs().apply(self)
@@ -245,6 +251,15 @@ class SedonaAdapter(SparkAdapter):
     def has_nothing_new(self) -> bool:
         """True if this model named its inputs and none has changed since the table's last run."""
         return self._model_inputs().nothing_new()
+
+    @available
+    def set_incremental_strategy(self, strategy: str) -> None:
+        """For this run only: what a model finds out while it is compiled may ask for another strategy."""
+        self._model_inputs().strategy = strategy
+
+    @available
+    def incremental_strategy(self) -> str | None:
+        return self._model_inputs().strategy
 
     @available
     def set_replace_predicate(self, predicate: str) -> None:

@@ -60,6 +60,7 @@ class InputVersions(threading.local):
         self._digests: dict[str, str] = {}
         self._noted: dict[str, Note] = {}
         self.replace_predicate: str | None = None
+        self.strategy: str | None = None
 
     def enter(self, model: str | None) -> None:
         """What a model that failed to compile, or was only compiled, left behind is not the next one's."""
@@ -87,6 +88,9 @@ class InputVersions(threading.local):
         written that the table holds."""
         self._digests[name] = digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
         return self._note_of(adapter, target).digests.get(name) == digest
+
+    def forget_noted(self, name: str) -> None:
+        self._digests.pop(name, None)
 
     def note_change(self, name: str, has_changed: bool) -> None:
         """For an input that is no Delta table, such as a folder of files: the caller knows whether it has changed."""

@@ -5,6 +5,9 @@
 
 The return type is read from the annotation (str, int, float, bool, bytes, datetime, date) or given, as Spark DDL, by the
 decorator `returns`, which also admits structs and arrays. Names that begin with `_` stay private.
+
+A function whose first parameter is called `spark` is no SQL function: Jinja calls it, with this thread's session, by
+`adapter.call_python('name', argument=...)`.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from dbt.adapters.sedona import functions
+from dbt.adapters.sedona.errors import one_line
 from dbt_common.exceptions import DbtRuntimeError
 
 _DDL = {
@@ -42,9 +46,14 @@ def returns(ddl: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return mark
 
 
+# Functions that Jinja calls, by name, each with its file.
+_called_by_jinja: dict[str, tuple[Path, Callable[..., Any]]] = {}
+
+
 def register(spark: Any, folders: list[Path]) -> list[str]:
     """Registers every public function of every module; returns the SQL names."""
     names: dict[str, Path] = {}
+    _called_by_jinja.clear()
     for path in sorted(
         path for folder in folders for path in folder.glob("*.py") if not path.name.startswith("_")
     ):
@@ -53,9 +62,35 @@ def register(spark: Any, folders: list[Path]) -> list[str]:
             if name in names:
                 raise DbtRuntimeError(f"Python macro {name} is defined twice: in {names[name]} and in {path}")
             names[name] = path
-            _register_one(spark, path, function)
-    functions.promote(spark, set(names))
-    return list(names)
+            if wants_session(function):
+                _called_by_jinja[name] = (path, function)
+            else:
+                _register_one(spark, path, function)
+    sql_names = names.keys() - _called_by_jinja.keys()
+    functions.promote(spark, sql_names)
+    return sorted(sql_names)
+
+
+def call(spark: Any, name: str, arguments: dict[str, Any]) -> Any:
+    if name not in _called_by_jinja:
+        raise DbtRuntimeError(
+            f"call_python: no Python macro {name} has `spark` as its first parameter; "
+            f"there are: {', '.join(_called_by_jinja) or 'none'}"
+        )
+    path, function = _called_by_jinja[name]
+    try:
+        return function(spark, **arguments)
+    except Exception as error:
+        # A project's own errors speak for themselves; of others, the line tells where to look.
+        if type(error).__module__.startswith(("pyspark", "py4j", "builtins")):
+            raise DbtRuntimeError(
+                f"Python macro {name} in {path}{_line_in(path, error)}: {type(error).__name__}: {one_line(error)}"
+            ) from error
+        raise DbtRuntimeError(str(error)) from error
+
+
+def wants_session(function: Callable[..., Any]) -> bool:
+    return next(iter(inspect.signature(function).parameters), None) == "spark"
 
 
 def load(path: Path) -> ModuleType:

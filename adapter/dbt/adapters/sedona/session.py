@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import dbt_sedona_workers
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sedona import class_archive, errors, functions, python_macros, scratch
 from dbt.adapters.sedona.jars import jar_paths
@@ -59,6 +60,7 @@ class SessionSettings:
     state_dir: Path
     log_dir: Path
     driver_memory: str
+    python_preload: tuple[str, ...] = field(default=())
     spark_config: tuple[tuple[str, str], ...] = field(default=())
 
     @property
@@ -181,6 +183,8 @@ def launch_plan(settings: SessionSettings) -> tuple[dict[str, str], dict[str, st
     if settings.is_local:
         config |= LOCAL_SETTINGS
         environment["SPARK_LOCAL_IP"] = "127.0.0.1"
+        environment[dbt_sedona_workers.PRELOAD] = ",".join(settings.python_preload)
+        config["spark.python.daemon.module"] = dbt_sedona_workers.__name__
         # On the JVM's own class path, behind Spark's jars, they can be served from the class archive.
         environment["SPARK_DIST_CLASSPATH"] = os.pathsep.join(jars)
         options += class_archive.jvm_options(java)

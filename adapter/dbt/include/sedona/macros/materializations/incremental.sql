@@ -4,7 +4,7 @@
 #}
 {% materialization incremental, adapter='sedona', supported_languages=['sql', 'python'] -%}
   {%- set file_format = dbt_spark_validate_get_file_format(config.get('file_format', default='delta')) -%}
-  {%- set strategy = config.get('incremental_strategy') or 'append' -%}
+  {%- set strategy = adapter.incremental_strategy() or config.get('incremental_strategy') or 'append' -%}
   {%- if strategy not in ['append', 'merge', 'insert_overwrite', 'microbatch', 'replace_where'] -%}
     {%- do exceptions.raise_compiler_error(
       'incremental_strategy must be append, merge, insert_overwrite, microbatch or replace_where, got ' ~ strategy
@@ -32,6 +32,9 @@
   {%- if is_rebuild -%}
     {%- if existing_relation is not none and not (file_format == 'delta' and existing_relation.is_delta) -%}
       {%- do adapter.drop_relation(existing_relation) -%}
+    {%- elif existing_relation is not none and adapter.delta_properties(this).get('delta.appendOnly') == 'true' -%}
+      {# Delta would refuse to replace it. The new table has the property again. #}
+      {%- call statement() -%} alter table {{ this }} set tblproperties ('delta.appendOnly' = 'false') {%- endcall -%}
     {%- endif -%}
     {%- call statement('main', language=language) -%}
       {{ create_table_as(False, this, compiled_code, language) }}

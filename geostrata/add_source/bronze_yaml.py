@@ -1,0 +1,137 @@
+"""The source and its raw model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from geostrata.add_source.choosing import Choices
+from geostrata.add_source.columns import BRONZE_COLUMNS
+from geostrata.add_source.naming import in_words
+from geostrata.add_source.places import Place
+from geostrata.add_source.yaml_text import doc, indented, scalar
+
+_FORMATS = {
+    "csv": "CSV",
+    "flatgeobuf": "FlatGeobuf",
+    "geojson": "GeoJSON",
+    "geojsonl": "GeoJSON lines",
+    "geopackage": "GeoPackage",
+    "geoparquet": "GeoParquet",
+    "jsonl": "JSON lines",
+    "parquet": "Parquet",
+    "shapefile": "shapefile",
+}
+# Where the block of docs/blocks/columns.md is not called as the column without its underscore.
+_BLOCKS = {"_source_crs": "file_crs"}
+
+_TEXT = """\
+version: 2
+
+sources:
+  - name: landing
+    description: Files as they arrive in the landing folder, read file by file with declared types.
+    schema: landing
+    tables:
+      - name: {name}
+        # To fill in: what a row is, whose it is, under which licence, how often files land.
+        description: One row per {one} version in {format} files.
+        config:
+          meta:
+            owner: ''
+            licence: ''
+            freshness: ''
+            crs: {crs}
+            geometry_type: {geometry_type}
+            geometry: {geometry}
+            encoding: {encoding}
+            # Its name in silver: {key_origin}.
+            key: {key}
+            geometry_types: [{geometry_types}]
+            # What a row must be to enter silver. One that is not goes to quarantine, with the reasons.
+            expectations:
+{expectations}\
+        external:
+{external}\
+        columns:
+{landed}
+models:
+  - name: raw_{name}
+    description: One row per landed {one} version, or per file that could not be loaded.
+    data_tests:
+      - has_no_engine_types: {{description: Any engine can read the columns.}}
+    columns:
+{columns}\
+"""
+
+
+def bronze_yaml(choices: Choices, place: Place) -> str:
+    types = list(choices.geometry.types)
+    key = choices.key_column
+    return _TEXT.format(
+        name=choices.name,
+        one=in_words(choices.one),
+        format=_FORMATS[choices.look.facts.format],
+        crs=scalar(choices.crs.text),
+        geometry_type=scalar(" or ".join(types)),
+        geometry=scalar(", ".join(choices.geometry.columns)),
+        encoding=choices.geometry.encoding,
+        key=choices.key,
+        key_origin=f"the files call it {' '.join(key.split())}"
+        if key
+        else "no column is one, so that it is the row's place",
+        geometry_types=", ".join(types),
+        expectations=indented(expectations(choices), 14),
+        external=indented(_external(choices, place), 10),
+        landed=indented(_landed(choices), 10),
+        columns=indented(_columns(choices), 6),
+    )
+
+
+def expectations(choices: Choices) -> list[str]:
+    of_shapes = ["geometry_not_empty", "geometry_type_allowed", "geometry_valid"]
+    names = [
+        *("key_present", "geometry_present", "geometry_readable"),
+        # A point of two numbers is never any of these.
+        *([] if choices.geometry.is_lonlat else of_shapes),
+        *("crs_known", "coordinates_within_crs"),
+    ]
+    found = [f"- {{name: {name}}}" for name in names]
+    if choices.time_column is not None:
+        found.append(
+            f"- {{name: event_ts_sane, column: updated_at, earliest: '{choices.earliest}', ahead: 1 day}}"
+        )
+    return found
+
+
+def _external(choices: Choices, place: Place) -> Iterator[str]:
+    yield f'location: "{_escaped(place.location)}"'
+    yield f"file_format: {choices.look.facts.format}"
+    if place.pattern is not None:
+        yield f"pattern: {scalar(place.pattern)}"
+    if choices.look.facts.options:
+        pairs = (f"{scalar(name)}: {scalar(value)}" for name, value in choices.look.facts.options.items())
+        yield f"options: {{{', '.join(pairs)}}}"
+    yield "# New columns and values that don't fit are kept in _rescued. The other policies are strict and additive."
+    yield "schema_policy: rescue"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _landed(choices: Choices) -> Iterator[str]:
+    for name, kind in choices.landed.items():
+        yield f"- {{name: {scalar(name)}, data_type: {scalar(kind)}, description: As delivered.}}"
+
+
+def _columns(choices: Choices) -> Iterator[str]:
+    # Renamed ones stand first in the model.
+    for name, bronze in sorted(choices.bronze.items(), key=lambda names: names[0] == names[1]):
+        yield f"- name: {scalar(bronze)}"
+        described = "As delivered." if bronze == name else f"As delivered; the files call it {name}."
+        yield f"  description: {scalar(described)}"
+    for name in BRONZE_COLUMNS:
+        yield f"- name: {name}"
+        yield f"  description: {doc(_BLOCKS.get(name, name.removeprefix('_')))}"
+    yield "  data_tests:"
+    yield "    - is_key: {description: No landed row is here twice.}"

@@ -1,0 +1,11 @@
+"""Landing: which files of a source are new, and their rows as a Spark relation.
+
+The list is made on the driver; files are looked at and read by Spark tasks, one file at a time, in bounded memory.
+"""
+
+from geostrata.landing.declaration import Declaration
+from geostrata.landing.listing import list_files
+from geostrata.landing.planning import Plan, plan
+from geostrata.landing.rows import landed_rows
+
+__all__ = ["Declaration", "Plan", "landed_rows", "list_files", "plan"]

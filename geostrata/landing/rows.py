@@ -1,0 +1,52 @@
+"""Files as Spark relations: looked at, and read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from geostrata.landing.declaration import Declaration
+from geostrata.landing.outcomes import Outcome
+from geostrata.landing.tasks import (
+    FILES_SCHEMA,
+    OUTCOME_SCHEMA,
+    check_task,
+    read_task,
+    rows_schema,
+)
+from geostrata.readers import LandedFile
+
+# A task takes some files: enough tasks to share the work evenly, few enough that starting them costs little.
+_TASKS_A_CORE = 4
+
+
+def outcomes(spark: Any, declared: Declaration, files: list[LandedFile]) -> dict[str, Outcome]:
+    frame = _files_frame(spark, files).mapInArrow(check_task(declared.spec), _spark_schema(OUTCOME_SCHEMA))
+    return {
+        row["path"]: Outcome(row["kind"], row["reason"], json.loads(row["new_columns"]))
+        for row in frame.toArrow().to_pylist()
+    }
+
+
+def landed_rows(spark: Any, declared: Declaration, files: list[LandedFile]) -> Any:
+    """A lazy DataFrame of all rows of the files."""
+    schema = _spark_schema(rows_schema(declared.spec))
+    return _files_frame(spark, files).mapInArrow(read_task(declared.spec), schema)
+
+
+def _files_frame(spark: Any, files: list[LandedFile]) -> Any:
+    """Sorted by size before they are dealt out in turn, so that no task gets all the large ones."""
+    ordered = sorted(files, key=lambda file: (-file.size, file.path))
+    columns = [[getattr(file, name) for file in ordered] for name in FILES_SCHEMA.names]
+    table = pa.Table.from_arrays([pa.array(column) for column in columns], schema=FILES_SCHEMA)
+    tasks = max(1, min(len(files), _TASKS_A_CORE * spark.sparkContext.defaultParallelism))
+    frame = spark.createDataFrame(table)
+    return frame.repartition(tasks) if tasks > 1 else frame.coalesce(1)
+
+
+def _spark_schema(schema: pa.Schema) -> Any:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)

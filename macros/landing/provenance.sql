@@ -1,0 +1,9 @@
+{% macro provenance() -%}
+    _source_file,
+    _source_mtime,
+    _source_position,
+    _source_row,
+    _ingested_at,
+    _batch_id,
+    _row_id
+{%- endmacro %}

@@ -1,0 +1,19 @@
+{#
+  The rows of a bronze model that a checked model must judge: those that are new, and those that were asked out of quarantine
+  (`release_quarantine`), which take the place of their old verdict.
+#}
+{% macro rows_to_check(raw) %}
+    {%- set fresh = new_rows(raw) -%}
+    {%- set requests = ref('release_requests') -%}
+    {%- if not execute or requests.is_cte or not has_changed(requests) or not is_incremental() -%}
+        {{ return(fresh) }}
+    {%- endif -%}
+    {%- do adapter.set_incremental_strategy('merge') -%}
+    (
+        select * from {{ fresh }}
+        union all
+        select again.* from {{ raw }} as again
+        left semi join {{ changed_values(requests, '_row_id', '_row_id') }} as asked
+            on again._row_id = asked._row_id
+    )
+{% endmacro %}

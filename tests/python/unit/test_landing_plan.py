@@ -1,0 +1,140 @@
+"""Which files are listed, chosen and left."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from geostrata.errors import GeostrataError
+from geostrata.landing.declaration import Declaration
+from geostrata.landing.listing import list_files
+from geostrata.landing.outcomes import LEFT, REFUSED, SOUND, Outcome
+from geostrata.landing.planning import new_files, without_left
+from geostrata.readers import LandedFile
+
+
+def declared(location: Path | str = "/landing", file_format: str = "csv", **external: object) -> Declaration:
+    return Declaration.of(
+        "landing.trees", str(location), {"file_format": file_format, **external}, {"tree_id": "string"}
+    )
+
+
+def files(*names: str) -> list[LandedFile]:
+    """Each a second younger and a byte larger than the one before."""
+    return [LandedFile(f"/landing/{name}", 100 + at, 1000 * at) for at, name in enumerate(names)]
+
+
+def names(found: list[LandedFile] | None) -> list[str]:
+    return [Path(file.path).name for file in found or []]
+
+
+def test_hidden_files_and_folders_are_passed_over(tmp_path: Path) -> None:
+    for name in ("b.csv", "2026/a.csv", "_tmp/c.csv", ".d.csv", "2026/_e.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("tree_id\n1\n")
+    assert names(list_files(declared(tmp_path))) == ["a.csv", "b.csv"]
+
+
+def test_a_file_is_listed_with_size_and_time(tmp_path: Path) -> None:
+    path = tmp_path / "a b.csv"
+    path.write_text("tree_id\n1\n")
+    os.utime(path, ns=(0, 1_700_000_000_123_456_789))
+    assert list_files(declared(tmp_path)) == [LandedFile(str(path), 10, 1_700_000_000_123)]
+
+
+def test_a_folder_that_is_not_there_differs_from_an_empty_one(tmp_path: Path) -> None:
+    assert list_files(declared(tmp_path / "gone")) is None
+    assert list_files(declared(tmp_path)) == []
+
+
+def test_a_pattern_speaks_of_the_path_below_the_folder(tmp_path: Path) -> None:
+    for name in ("a.csv", "a.txt", "old/b.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("tree_id\n")
+    assert names(list_files(declared(tmp_path, pattern="*.csv"))) == ["a.csv", "b.csv"]
+    assert names(list_files(declared(tmp_path, pattern="old/*"))) == ["b.csv"]
+
+
+def test_a_shapefile_is_one_file_and_as_new_as_its_newest_part(tmp_path: Path) -> None:
+    for at, name in enumerate(("roads.shp", "roads.dbf", "roads.shx", "parks.zip")):
+        (tmp_path / name).write_bytes(b"x")
+        os.utime(tmp_path / name, (at, at))
+    found = list_files(declared(tmp_path, "shapefile"))
+    assert names(found) == ["parks.zip", "roads.shp"]
+    assert [file.modified_ms for file in found or []] == [3000, 2000]
+
+
+def test_files_are_known_by_path_and_time() -> None:
+    listing = files("a.csv", "b.csv", "c.csv")
+    plan = new_files(declared(), listing, [("/landing/a.csv", 0), ("/landing/b.csv", 999)])
+    assert names(plan.files) == ["b.csv", "c.csv"]
+    assert plan.is_settled
+    assert plan.messages == []
+
+
+def test_the_oldest_come_first() -> None:
+    assert names(new_files(declared(), files("b.csv", "a.csv"), []).files) == ["b.csv", "a.csv"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "chosen"),
+    [({"max_files": 2}, 2), ({"max_bytes": 201}, 2), ({"max_bytes": "0.3 kB"}, 2), ({"max_bytes": 1}, 1)],
+)
+def test_a_run_is_capped_and_says_so(limit: dict[str, object], chosen: int) -> None:
+    plan = new_files(declared(**limit), files("a.csv", "b.csv", "c.csv"), [])
+    assert len(plan.files) == chosen
+    assert not plan.is_settled
+    assert plan.messages == [
+        f"landing.trees: {chosen} files are loaded now, {3 - chosen} are left for the next run (max_files, max_bytes)"
+    ]
+
+
+def test_a_cap_that_is_not_reached_says_nothing() -> None:
+    plan = new_files(declared(max_files=3), files("a.csv", "b.csv", "c.csv"), [])
+    assert (len(plan.files), plan.is_settled, plan.messages) == (3, True, [])
+
+
+def test_what_is_not_all_there_is_left_and_told() -> None:
+    chosen = new_files(declared(), files("a.csv", "b.csv", "c.csv"), [])
+    plan = without_left(
+        declared(),
+        chosen,
+        {
+            "/landing/a.csv": Outcome(SOUND),
+            "/landing/b.csv": Outcome(LEFT, "cut short"),
+            "/landing/c.csv": Outcome(REFUSED, "column x is missing"),
+        },
+    )
+    assert names(plan.files) == ["a.csv", "c.csv"]
+    assert not plan.is_settled
+    assert plan.messages == [
+        "landing.trees: left: /landing/b.csv: cut short",
+        "landing.trees: refused, see quarantine: /landing/c.csv: column x is missing",
+    ]
+
+
+def test_many_messages_become_a_number() -> None:
+    chosen = new_files(declared(), files(*(f"{at}.csv" for at in range(100))), [])
+    plan = without_left(declared(), chosen, {file.path: Outcome(LEFT, "cut") for file in chosen.files})
+    assert len(plan.messages) == 6
+    assert plan.messages[-1] == "landing.trees: left: 95 more files"
+    assert plan.files == []
+
+
+@pytest.mark.parametrize(
+    ("external", "words"),
+    [
+        ({"file_format": "cvs"}, "source landing.trees: format must be one of csv,"),
+        ({"file_format": "csv", "schema_polcy": "strict"}, "external.schema_polcy is unknown: did you mean schema_policy?"),
+        ({"file_format": "csv", "schema_policy": "lax"}, "schema_policy must be one of strict, additive, rescue, got 'lax'"),
+        ({"file_format": "csv", "max_files": 0}, "max_files must be a whole number over 0, got 0"),
+        ({"file_format": "csv", "max_bytes": "2 parsecs"}, "max_bytes must be a size such as 500000 or 2 GB, got '2 parsecs'"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_the_declaration_is_named(external: dict[str, object], words: str) -> None:
+    with pytest.raises(GeostrataError) as error:
+        Declaration.of("landing.trees", "/landing", external, {})
+    assert words in str(error.value)
+    assert "landing.trees" in str(error.value)
