@@ -19,7 +19,7 @@ SQL := $(wildcard models snapshots tests/generic tests/singular)
 .DEFAULT_GOAL := help
 # Steps follow each other, with `make -j` as well: they share one environment and one metastore.
 .NOTPARALLEL:
-.PHONY: help setup run test lint format unit integration adapter-test test-faults bench-run doctor docs lock \
+.PHONY: help setup run test lint format unit integration adapter-test test-faults bench-run bench-landing doctor docs lock \
         clean clean-state clean-env
 
 help: ## list the targets
@@ -58,6 +58,9 @@ test-faults: setup ## kill twenty runs at random moments and check what is left:
 
 bench-run: setup ## time `make run` stage by stage, fresh and repeated
 	@$(BIN)/python benchmarks/run.py $(if $(SCALE),--scale $(SCALE)) $(ARGS)
+
+bench-landing: setup ## rows a second and memory of landing by format, against GeoPandas and deltalake
+	@$(BIN)/python benchmarks/landing.py $(ARGS)
 
 doctor: ## check this machine: Python, Java, jars, disk, ports, metastore, memory
 	@$(BOOTSTRAP) --doctor $(ARGS)

@@ -49,8 +49,8 @@ def written(choices: Choices, files: dict[str, str], line: str) -> str:
             *(f"  {path}" for path in paths),
             "Next:",
             f"  fill in owner, licence, freshness and descriptions: {next(iter(files))}",
-            f"  dbt build --select +{name}",
-            "  dbt run --select ops",
+            # What follows from the raw table as well: quarantine and ledger learn of the entity.
+            f"  dbt build --select +{name} raw_{name}+",
             "  geostrata account",
         ]
     )

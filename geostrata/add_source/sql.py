@@ -12,7 +12,7 @@ _MAX_LINE = 100
 _RAW = "select * from {{{{ landed_rows('landing', '{name}') }}}}\n"
 
 _RENAMING_RAW = """\
--- Delta takes no blank, comma, bracket or = in a name
+-- Delta takes no blank, comma, bracket or = in a name, and lint none of them either (RF05)
 select
 {renamed}
     * except (
@@ -94,8 +94,14 @@ def raw_sql(choices: Choices) -> str:
     return _RENAMING_RAW.format(
         name=choices.name,
         renamed=_lines([f"{in_sql(name)} as {bronze}" for name, bronze in renamed.items()], 4),
-        originals=_lines([in_sql(name) for name in renamed], 8).removesuffix(","),
+        originals=_originals(list(renamed)),
     )
+
+
+def _originals(names: list[str]) -> str:
+    commas = [*("," for _ in names[1:]), ""]
+    lines = [f"        {in_sql(name)}{comma}" for name, comma in zip(names, commas, strict=True)]
+    return "\n".join(f"{line}  -- noqa: RF05{', LT05' if len(line) > 80 else ''}" for line in lines)
 
 
 def checked_sql(choices: Choices) -> str:

@@ -55,13 +55,14 @@ def _examined(landed: Objects, crs: Objects, axis_order: str, wants_repair: bool
     for row in np.flatnonzero(is_empty):
         problems[row] = f"{types[row]} is empty"
     _note(problems, validity.problems)
-    is_unknown = np.array([value is not None for value in landed], dtype=bool) & ~of_rows.is_known()
+    has_geometry = np.array([value is not None for value in landed], dtype=bool)
+    is_unknown = has_geometry & ~of_rows.is_known()
     _note(problems, dict(zip(np.flatnonzero(is_unknown), of_rows.problems()[is_unknown], strict=True)))
     _note(problems, placed.problems)
     _note(problems, validity.problems_in_target)
     _note(problems, validity.repairs)
     return Results(
-        has_geometry=np.array([value is not None for value in landed], dtype=bool),
+        has_geometry=has_geometry,
         is_readable=is_readable,
         is_empty=is_empty,
         geometry_type=types,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import shapely
 
 from geostrata.geometry import wkb
@@ -25,7 +24,6 @@ def read(values: list[bytes]) -> Parsed:
         bodies.append(body if isinstance(body, bytes) else b"")
     parsed = wkb.read(bodies)
     parsed.problems.update(refused)
-    parsed.srids = np.zeros_like(parsed.srids)
     for at, value in enumerate(values):
         if len(value) > 3 and value[3] & _EMPTY and parsed.geometries[at] is not None:
             parsed.geometries[at] = shapely.from_wkt(f"{parsed.geometries[at].geom_type.upper()} EMPTY")

@@ -187,15 +187,23 @@ class _Reader:
     def _broken(self, position: str) -> Record:
         """An element that is no JSON ends where its brackets do, or where the next feature begins."""
         window = self._window
-        while (end := _end_of_element(window.text, window.at)) is None:
-            last = _END.search(window.text, window.at) if window.is_last else None
-            if last is not None:
-                end = last.start()
-                break
+        while (end := self._end_of_broken()) is None:
             self._more(position)
-        start, window.at = window.at, max(end or 0, window.at + 1)
+        start, window.at = window.at, max(end, window.at + 1)
         text = window.text[start : window.at].rstrip(" \t\r\n,")
         return Record(position, corrupt=text, chars=len(text))
+
+    def _end_of_broken(self) -> int | None:
+        """None if that takes more of the file."""
+        text, at = self._window.text, self._window.at
+        following = _FEATURE.search(text, at + 1)
+        end, perhaps = end_of_broken(text, at, following.start() if following else len(text))
+        if end is None and following:
+            return following.start()
+        if end is None and self._window.is_last:
+            last = _END.search(text, at)
+            return last.start() if last else perhaps
+        return end
 
     def _rest(self) -> None:
         """Members behind the features. A crs there must be the one that all rows have been given."""
@@ -225,13 +233,6 @@ def _walk_head(text: str, at: int) -> _Walked:
     if text[start : start + 1] == "}":
         return [], start + 1, False
     return walk_members(text, start, stop="features")
-
-
-def _end_of_element(text: str, at: int) -> int | None:
-    ends = [end_of_broken(text, at)]
-    if following := _FEATURE.search(text, at + 1):
-        ends.append(following.start())
-    return min((end for end in ends if end is not None), default=None)
 
 
 def _cut(path: str) -> HalfWritten:

@@ -46,9 +46,7 @@ class _Blobs:
             quoted(str(meta[name])) for name in ("layer_name", "fid_column", "geometry_name")
         )
         marks = ",".join("?" * len(features))
-        query = (
-            f"select {key}, cast({column} as blob) from {table} where {key} in ({marks}) and length({column}) > 0"
-        )
+        query = f"select {key}, cast({column} as blob) from {table} where {key} in ({marks}) and length({column}) > 0"
         address = f"{self.path.resolve().as_uri()}?immutable=1"
         with closing(sqlite3.connect(address, uri=True)) as database:
             try:

@@ -171,19 +171,27 @@ def outer_members(text: str) -> dict[str, str | None]:
     return found
 
 
-def end_of_broken(text: str, at: int) -> int | None:
-    """Where a broken array element ends by its brackets: at the comma or bracket that follows it, else None."""
+def end_of_broken(text: str, at: int, stop: int) -> tuple[int | None, int | None]:
+    """Where a broken array element ends by its brackets: at the comma or bracket that follows it, else None. And the first
+    bracket that may close the array, or may be one too many in an element that has others open."""
     expected: list[str] = []
-    for token in _TOKEN.finditer(text, at):
+    perhaps: int | None = None
+    # How many of each are in there: looking through the list at every comma would take the square of the text's time.
+    count = {"}": 0, "]": 0, ",": 0}
+    for token in _TOKEN.finditer(text, at, stop):
         sign = token[0]
         if sign == '"':
-            return None
+            break
         if sign in "{[":
             expected.append("}" if sign == "{" else "]")
-        elif sign in expected:
+            count[expected[-1]] += 1
+        elif count.get(sign):
             # A closing bracket closes all that was left open inside it.
-            while expected.pop() != sign:
-                pass
-        elif sign == "]" or (sign == "," and not expected):
-            return token.start()
-    return None
+            while (closed := expected.pop()) != sign:
+                count[closed] -= 1
+            count[sign] -= 1
+        elif sign in ("]", ",") and not expected:
+            return token.start(), None
+        elif sign == "]" and perhaps is None:
+            perhaps = token.start()
+    return None, perhaps

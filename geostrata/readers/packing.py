@@ -80,7 +80,8 @@ def _damage(path: str) -> Iterator[None]:
 
 def _is_noise(entry: zipfile.ZipInfo) -> bool:
     parts = PurePosixPath(entry.filename).parts
-    return entry.is_dir() or "__MACOSX" in parts or any(part.startswith(".") for part in parts)
+    # Not is_dir(): it fails on an empty name, which a damaged directory may have.
+    return entry.filename.endswith("/") or "__MACOSX" in parts or any(part.startswith(".") for part in parts)
 
 
 def only_member(path: str, endings: tuple[str, ...]) -> zipfile.ZipInfo:

@@ -9,22 +9,24 @@
     {%- endif -%}
     {%- set expectations = declared_expectations() -%}
     select
-        judged.* except (examined, geom, extent, failures, warnings, reports),
+        judged.* except (examined, geom, extent, is_newest_delivery, failures, warnings, reports),
         judged.examined.geometry as geometry,
         judged.examined.is_repaired as is_repaired,
         case
-            -- the statement stops here, before anything is written
-            when size(judged.failures) > 0
+            -- the statement stops here, before anything is written, unless the file was delivered again meanwhile
+            when size(judged.failures) > 0 and judged.is_newest_delivery
                 then cast(raise_error(concat(
                     '{{ this.identifier }}: expectation ', judged.failures[0].name, ' failed for ', judged._source_file, ', ',
                     judged._source_position, ': ', judged.failures[0].explanation
                 )) as array<string>)
-            else judged.reports.name
+            else concat(judged.failures.name, judged.reports.name)
         end as failed_expectations,
         judged.warnings.name as warned_expectations,
-        array_join(concat(judged.reports.explanation, judged.warnings.explanation), '; ') as explanation,
+        array_join(
+            concat(judged.failures.explanation, judged.reports.explanation, judged.warnings.explanation), '; '
+        ) as explanation,
         case
-            when size(judged.reports) > 0 then coalesce({{ excerpt('judged._corrupt_record') }}, judged.examined.excerpt)
+            when size(judged.failures) + size(judged.reports) > 0 then coalesce({{ excerpt('judged._corrupt_record') }}, judged.examined.excerpt)
         end as landed_value
 
     from (
@@ -46,6 +48,13 @@
 
                 select
                     *,
+                    {% if expectations | selectattr('on_violation', 'defined') | selectattr('on_violation', 'equalto', 'fail') | list -%}
+                    coalesce(_source_mtime = max(case when _file_problem is null then _source_mtime end) over (
+                        partition by _source_file
+                    ), true) as is_newest_delivery,
+                    {%- else -%}
+                    true as is_newest_delivery,
+                    {%- endif %}
                     {% if from_lonlat -%}
                     examine_point(lon, lat, source_crs, '{{ axis_order }}') as examined
                     {%- else -%}

@@ -105,7 +105,7 @@ def _until_bad(
 
 def _is_bad(read: Callable[[], shapely.Geometry | None]) -> bool:
     # GEOS says by a floating point flag that it met a NaN: that is what is wanted here.
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         try:
             geometry = read()
         except NotImplementedError:

@@ -290,6 +290,12 @@ def test_srid_zero_and_geopackage_ids_declare_nothing() -> None:
         assert (found["crs"], found["is_crs_known"], found["problem"]) == (None, False, "no CRS is declared")
 
 
+def test_an_srid_is_its_own_row_s_only() -> None:
+    found = examine([b"SRID=3857;POINT(1 2)", b"POINT(1 2)", b"SRID=4326;POINT(1 2)"], [None] * 3)
+    assert found["crs"].tolist() == ["EPSG:3857", None, "EPSG:4326"]
+    assert found["is_crs_known"].tolist() == [True, False, True]
+
+
 def nested(container: int, levels: int, order: str = "<", first_byte: int | None = None) -> bytes:
     byte = first_byte if first_byte is not None else int(order == "<")
     level = struct.pack(order + "BII", byte, container, 1)

@@ -52,6 +52,8 @@ def test_invalid_geometry_says_why_and_is_still_given(text: str, problem: str) -
         ("POLYGON((0 0,6 3,6 1,0 4,0 0))", 0.4, "MultiPolygon", None),
         # A spike at a corner: hardly any change.
         ("POLYGON((0 0,50 0,50 50,-0.1 49.9,-0.1 50.1,0 50.1,0 0))", 1.6e-5, "MultiPolygon", None),
+        # A hole larger than its shell: no area before.
+        ("POLYGON((0 0,4 0,4 4,0 4,0 0),(2 2,40 2,40 40,2 40,2 2))", 1.0, "Polygon", 12.0),
         # Two squares of 4 share 1.
         ("MULTIPOLYGON(((0 0,2 0,2 2,0 2,0 0)),((1 1,3 1,3 3,1 3,1 1)))", 0.125, "Polygon", 7.0),
         ("GEOMETRYCOLLECTION(POLYGON((0 0,2 2,2 0,0 2,0 0)),POINT(5 5))", 1.0, "GeometryCollection", 2.0),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import struct
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -133,6 +134,26 @@ def test_any_bytes_as_a_geometry_of_a_geopackage(
     assert len(rows) == COUNT
     assert rows[3]["geometry"] == expected
     assert all(row["geometry"] is not None for row in rows if row["id"] != 3)
+
+
+def test_a_zip_with_a_member_without_a_name(tmp_path: Path) -> None:
+    path = files.zipped(files.write_any(tmp_path, "csv", COUNT))
+    # Python's zipfile ends a name at NUL.
+    path.write_bytes(path.read_bytes().replace(b"town.csv", b"\0own.csv"))
+    assert len(files.rows_of(path, files.spec_for("csv"))) == COUNT
+
+
+@pytest.mark.parametrize(
+    "inner", ["[" * 20_000, "[" * 20_000 + "," * 20_000, "{" * 9_000 + "]" * 9_000 + "," * 9_000]
+)
+def test_a_deep_broken_feature_takes_no_more_time_than_others(tmp_path: Path, inner: str) -> None:
+    path = tmp_path / "town.geojson"
+    good = files.feature_texts(COUNT)
+    broken = f'{{"type":"Feature","properties":{inner}'
+    path.write_text(files.collection([*(text for feature in good for text in (broken, feature))]))
+    began = time.process_time()
+    assert len(files.rows_of(path, files.spec_for("geojson"))) == 2 * COUNT
+    assert time.process_time() - began < 5
 
 
 def test_a_shapefile_whose_index_points_behind_its_end_waits(tmp_path: Path) -> None:
