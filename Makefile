@@ -19,7 +19,7 @@ SQL := $(wildcard models snapshots tests/generic tests/singular)
 .DEFAULT_GOAL := help
 # Steps follow each other, with `make -j` as well: they share one environment and one metastore.
 .NOTPARALLEL:
-.PHONY: help setup run test lint format unit integration adapter-test test-faults bench-run bench-landing doctor docs lock \
+.PHONY: help setup run test lint format unit integration landing-test test-formats adapter-test test-faults bench-run bench-landing doctor docs lock \
         clean clean-state clean-env
 
 help: ## list the targets
@@ -31,7 +31,7 @@ setup: ## install the locked environment into .venv (nothing to do: milliseconds
 run: setup ## set up, make the demo data if there is none, build everything, show what came of it
 	@$(BIN)/geostrata run $(if $(SCALE),--scale $(SCALE)) $(ARGS)
 
-test: lint unit integration ## everything that must hold, cheapest first
+test: lint unit integration landing-test ## everything that must hold, cheapest first
 
 lint: setup ## ruff, mypy and sqlfluff: seconds, no Spark
 	@$(BIN)/ruff check --quiet .
@@ -49,6 +49,12 @@ unit: setup ## tests without Spark: seconds
 
 integration: setup ## tests that run dbt on the embedded Spark, and kill it twice: minutes
 	@$(BIN)/pytest -q tests/python/integration $(ARGS)
+
+landing-test: setup ## tests that land files of every kind and in every order: minutes
+	@$(BIN)/pytest -q tests/python/landing $(ARGS)
+
+test-formats: setup ## read the spatial files of other packages' test data, downloaded once: minutes
+	@$(BIN)/pytest -q tests/python/formats $(ARGS)
 
 adapter-test: setup ## dbt's own conformance suite and ours against dbt-sedona: 25 minutes
 	@$(BIN)/pytest -q tests/python/adapter $(ARGS)

@@ -23,6 +23,11 @@ _FORMATS = {
 }
 # Where the block of docs/blocks/columns.md is not called as the column without its underscore.
 _BLOCKS = {"_source_crs": "file_crs"}
+# Their order where the model lists columns, by the macro `landed_columns`.
+_IN_RENAMED = (
+    *("_source_crs", "_corrupt_record", "_file_problem", "_rescued", "_source_file", "_source_mtime"),
+    *("_source_position", "_source_row", "_ingested_at", "_batch_id", "_row_id"),
+)
 
 _TEXT = """\
 version: 2
@@ -125,12 +130,12 @@ def _landed(choices: Choices) -> Iterator[str]:
 
 
 def _columns(choices: Choices) -> Iterator[str]:
-    # Renamed ones stand first in the model.
-    for name, bronze in sorted(choices.bronze.items(), key=lambda names: names[0] == names[1]):
+    for name, bronze in choices.bronze.items():
         yield f"- name: {scalar(bronze)}"
         described = "As delivered." if bronze == name else f"As delivered; the files call it {name}."
         yield f"  description: {scalar(described)}"
-    for name in BRONZE_COLUMNS:
+    is_renamed = any(name != bronze for name, bronze in choices.bronze.items())
+    for name in _IN_RENAMED if is_renamed else BRONZE_COLUMNS:
         yield f"- name: {name}"
         yield f"  description: {doc(_BLOCKS.get(name, name.removeprefix('_')))}"
     yield "  data_tests:"

@@ -120,8 +120,8 @@ def _geometry(made: Draft, wish: str | None) -> Geometry:
     facts = made.look.facts
     if wish is not None:
         columns = tuple(made.column(name, "--geometry") for name in wish.split(","))
-    elif facts.geometry is not None:
-        columns = (facts.geometry.strip(),)
+    elif (found := made.find(facts.geometry)) is not None:
+        columns = (found,)
     else:
         columns = _lonlat(made)
     made.used.update(columns)
@@ -153,7 +153,7 @@ def _points(made: Draft, columns: tuple[str, ...]) -> Geometry:
 
 def _shapes(made: Draft, name: str) -> Geometry:
     found = made.facts[name]
-    encoding = made.look.facts.encoding if name == (made.look.facts.geometry or "").strip() else None
+    encoding = made.look.facts.encoding if name == made.find(made.look.facts.geometry) else None
     encoding = encoding or next((kind for kind, _ in found.encodings.most_common(1)), None)
     if encoding is None or not found.geometry_types:
         raise GeostrataError(
@@ -193,8 +193,8 @@ def _wished_key(made: Draft, wish: str) -> str:
 
 
 def _found_key(made: Draft) -> str | None:
-    name = (made.look.facts.key or "").strip()
-    if name not in made.kinds or name in made.used:
+    name = made.find(made.look.facts.key)
+    if name is None or name in made.used:
         return None
     if _KEY_NAME.fullmatch(name):
         return name

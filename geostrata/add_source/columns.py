@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from geostrata.add_source.naming import in_sql, new_name, snake_case
+from geostrata.add_source.naming import in_sql, is_plain, new_name, snake_case
 from geostrata.add_source.sampling import ColumnFacts, Look
 from geostrata.errors import GeostrataError
 from geostrata.readers.guessing import lonlat_of
@@ -82,10 +82,14 @@ class Draft:
     def sql(self, name: str) -> str:
         return in_sql(self.bronze[name])
 
+    def find(self, given: str | None) -> str | None:
+        """As readers match names: without outer blanks and case."""
+        wanted = (given or "").strip().casefold()
+        return next((name for name in self.kinds if name.casefold() == wanted), None)
+
     def column(self, given: str, option: str) -> str:
-        for name in self.kinds:
-            if name == given or name.casefold() == given.strip().casefold():
-                return name
+        if (found := self.find(given)) is not None:
+            return found
         raise GeostrataError(
             f"{option} {given}: the files have no such column; they have {', '.join(self.kinds)}"
         )
@@ -95,8 +99,9 @@ def draft(look: Look, one: str) -> Draft:
     """Names as a table can hold them: Spark does not tell cases apart, and some names are ours."""
     made = Draft(look, {}, {}, {}, notes=list(look.facts.notes))
     known = {name: name for name in BRONZE_COLUMNS}
+    renames = any(_NOT_IN_DELTA & set(name.strip()) for name in look.facts.columns)
     for landed, kind in look.facts.columns.items():
-        # Readers match names without outer blanks.
+        # Readers match names without outer blanks and case.
         name = landed.strip()
         if not name:
             raise GeostrataError("a column of the files has no name; name it there")
@@ -110,18 +115,22 @@ def draft(look: Look, one: str) -> Draft:
                 why = f"it differs from {other} only by case"
             made.notes.append(f"column {name} is not declared, its values are kept in _rescued: {why}")
             continue
+        # A model that renames some lists them all, in small letters.
+        name = name.lower() if renames and is_plain(name) else name
         made.kinds[name], made.facts[name] = kind, look.columns[landed]
-    made.bronze = _bronze(made.kinds, set(known), one)
+    made.bronze = _bronze(made.kinds, set(known), one) if renames else {name: name for name in made.kinds}
     _narrow(made)
     return made
 
 
 def _bronze(names: Iterable[str], taken: set[str], one: str) -> dict[str, str]:
-    found = {}
+    """Plain names for all. Those that are plain keep theirs."""
+    found = {name: name for name in names if is_plain(name)}
     for position, name in enumerate(names, start=1):
-        found[name] = new_name(name, taken, one, position) if _NOT_IN_DELTA & set(name) else name
-        taken.add(found[name])
-    return found
+        if name not in found:
+            found[name] = new_name(name, taken, one, position)
+            taken.add(found[name])
+    return {name: found[name] for name in names}
 
 
 def _narrow(made: Draft) -> None:

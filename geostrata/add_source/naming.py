@@ -70,9 +70,13 @@ def snake_case(name: str) -> str:
     return f"n_{plain}" if plain[:1].isdigit() else plain
 
 
+def is_plain(column: str) -> bool:
+    return bool(_PLAIN.fullmatch(column))
+
+
 def in_sql(column: str) -> str:
     """A landed column as SQL names it. Spark does not tell cases apart, so a plain name is written small."""
-    if _PLAIN.fullmatch(column) and column.lower() not in RESERVED:
+    if is_plain(column) and column.lower() not in RESERVED:
         return column.lower()
     return "`" + column.replace("`", "``") + "`"
 

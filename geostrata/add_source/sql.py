@@ -12,12 +12,11 @@ _MAX_LINE = 100
 _RAW = "select * from {{{{ landed_rows('landing', '{name}') }}}}\n"
 
 _RENAMING_RAW = """\
--- Delta takes no blank, comma, bracket or = in a name, and lint none of them either (RF05)
+-- Delta takes no blank, comma, bracket or = in a name
 select
-{renamed}
-    * except (
-{originals}
-    )
+{columns}
+    _source_crs,
+    {{{{ landed_columns() }}}}
 
 from {{{{ landed_rows('landing', '{name}') }}}}
 """
@@ -88,20 +87,10 @@ from parsed
 
 
 def raw_sql(choices: Choices) -> str:
-    renamed = {name: bronze for name, bronze in choices.bronze.items() if name != bronze}
-    if not renamed:
+    if all(name == bronze for name, bronze in choices.bronze.items()):
         return _RAW.format(name=choices.name)
-    return _RENAMING_RAW.format(
-        name=choices.name,
-        renamed=_lines([f"{in_sql(name)} as {bronze}" for name, bronze in renamed.items()], 4),
-        originals=_originals(list(renamed)),
-    )
-
-
-def _originals(names: list[str]) -> str:
-    commas = [*("," for _ in names[1:]), ""]
-    lines = [f"        {in_sql(name)}{comma}" for name, comma in zip(names, commas, strict=True)]
-    return "\n".join(f"{line}  -- noqa: RF05{', LT05' if len(line) > 80 else ''}" for line in lines)
+    columns = [_as(in_sql(name), in_sql(bronze)) for name, bronze in choices.bronze.items()]
+    return _RENAMING_RAW.format(name=choices.name, columns=_lines(columns, 4))
 
 
 def checked_sql(choices: Choices) -> str:

@@ -22,15 +22,22 @@ class Repaired:
 def repair(geometries: Objects) -> Repaired:
     """By ring structure: shells and holes keep their meaning, and what collapses to a line is dropped. A geometry of
     which nothing of its dimension would be left stays as it is."""
-    made = by_halves(
-        lambda part: shapely.make_valid(part, method="structure", keep_collapsed=False), geometries, None
-    )
+    made = _made_valid(geometries)
+    # GEOS may leave two parts with an edge in common, which is not valid either; a second pass joins them.
+    again = ~by_halves(shapely.is_valid, made, True).astype(bool)
+    made[again] = _made_valid(made[again])
     # Of None the dimension is -1, that of no geometry.
     is_repaired = (shapely.get_dimensions(made) == shapely.get_dimensions(geometries)) & ~shapely.is_empty(
         made
     )
     is_repaired &= by_halves(shapely.is_valid, made, False).astype(bool)
     return Repaired(np.where(is_repaired, made, geometries), is_repaired, area_change(geometries, made))
+
+
+def _made_valid(geometries: Objects) -> Objects:
+    return by_halves(
+        lambda part: shapely.make_valid(part, method="structure", keep_collapsed=False), geometries, None
+    )
 
 
 def area_change(before: Objects, after: Objects) -> Floats:

@@ -7,5 +7,6 @@ from geostrata.landing.declaration import Declaration
 from geostrata.landing.listing import list_files
 from geostrata.landing.planning import Plan, plan
 from geostrata.landing.rows import landed_rows
+from geostrata.landing.storage import Storage
 
-__all__ = ["Declaration", "Plan", "landed_rows", "list_files", "plan"]
+__all__ = ["Declaration", "Plan", "Storage", "landed_rows", "list_files", "plan"]

@@ -8,34 +8,50 @@ from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
 from geostrata.landing.declaration import Declaration
+from geostrata.landing.storage import Storage, is_bucket, list_bucket
 from geostrata.readers import LandedFile
 
 # A shapefile is several files: it is known by the first of these, and as new as the newest of all.
 _SHAPE_ENDINGS = (".shp", ".zip", ".shz")
 
 
-def list_files(declared: Declaration) -> list[LandedFile] | None:
+def list_files(declared: Declaration, storage: Storage | None = None) -> list[LandedFile] | None:
     """Sorted by path; None if there is no such folder. Names that begin with _ or . are not for us."""
     root = declared.location.removesuffix("/")
-    if not os.path.isdir(root):  # noqa: PTH112  # paths stay text here: there may be 100,000
+    if is_bucket(root):
+        below = list_bucket(root, storage or Storage())
+    else:
+        # Paths stay text here: there may be 100,000.
+        below = list(_walk(root)) if os.path.isdir(root) else None  # noqa: PTH112
+    if below is None:
         return None
-    found = sorted(_walk(root, root, declared.pattern), key=lambda file: file.path)
+    found = sorted(
+        (file for file in below if _is_ours(file.path[len(root) + 1 :], declared.pattern)), key=_path
+    )
     return _shapefiles(found) if declared.spec.format == "shapefile" else found
 
 
-def _walk(root: str, folder: str, pattern: str | None) -> Iterator[LandedFile]:
+def _path(file: LandedFile) -> str:
+    return file.path
+
+
+def _is_ours(path: str, pattern: str | None) -> bool:
+    """Of the path below the source's folder."""
+    is_hidden = any(part.startswith(("_", ".")) for part in path.split("/"))
+    return not is_hidden and (pattern is None or fnmatch(path, pattern))
+
+
+def _walk(folder: str) -> Iterator[LandedFile]:
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.startswith(("_", ".")):
-                continue
             if entry.is_dir():
-                yield from _walk(root, entry.path, pattern)
-            elif pattern is None or fnmatch(entry.path[len(root) + 1 :], pattern):
-                try:
-                    state = entry.stat()
-                except FileNotFoundError:  # gone while we looked: as if it had never been there
-                    continue
-                yield LandedFile(entry.path, state.st_size, state.st_mtime_ns // 1_000_000)
+                yield from _walk(entry.path)
+                continue
+            try:
+                state = entry.stat()
+            except FileNotFoundError:  # gone while we looked: as if it had never been there
+                continue
+            yield LandedFile(entry.path, state.st_size, state.st_mtime_ns // 1_000_000)
 
 
 def _shapefiles(files: list[LandedFile]) -> list[LandedFile]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from geostrata.landing.storage import ENVIRONMENT, Storage, local_copy
 from geostrata.readers import HalfWritten, LandedFile, ReaderError, SourceSpec, check, inspect
 from geostrata.readers.rows import NameMatch
 
@@ -18,10 +19,11 @@ class Outcome:
     new_columns: dict[str, str] = field(default_factory=dict)
 
 
-def outcome_of(file: LandedFile, spec: SourceSpec) -> Outcome:
+def outcome_of(file: LandedFile, spec: SourceSpec, storage: Storage = ENVIRONMENT) -> Outcome:
     try:
-        check(file, spec)
-        return Outcome(SOUND, new_columns=_new_columns(file, spec))
+        with local_copy(file, storage) as local:
+            check(local, spec)
+            return Outcome(SOUND, new_columns=_new_columns(local, spec))
     except HalfWritten as trouble:
         return Outcome(LEFT, trouble.reason)
     except ReaderError as trouble:

@@ -8,6 +8,7 @@ from typing import Any
 
 from geostrata.landing.declaration import Declaration
 from geostrata.landing.outcomes import LEFT, REFUSED, Outcome
+from geostrata.landing.storage import is_bucket
 from geostrata.readers import LandedFile
 
 # Of each kind of message so many are told one by one, then only their number.
@@ -99,6 +100,8 @@ def plan(
     from geostrata.landing.rows import outcomes
 
     chosen = new_files(declared, listing, loaded)
-    if not chosen.files:
+    # An object in a bucket is all there or not at all, and looking at it would mean to fetch it twice.
+    is_whole = is_bucket(declared.location) and declared.spec.schema_policy != "additive"
+    if not chosen.files or is_whole:
         return chosen
     return without_left(declared, chosen, outcomes(spark, declared, chosen.files))

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from geostrata.landing.declaration import Declaration
 from geostrata.landing.outcomes import Outcome
+from geostrata.landing.storage import Storage
 from geostrata.landing.tasks import (
     FILES_SCHEMA,
     OUTCOME_SCHEMA,
@@ -23,7 +24,8 @@ _TASKS_A_CORE = 4
 
 
 def outcomes(spark: Any, declared: Declaration, files: list[LandedFile]) -> dict[str, Outcome]:
-    frame = _files_frame(spark, files).mapInArrow(check_task(declared.spec), _spark_schema(OUTCOME_SCHEMA))
+    task = check_task(declared.spec, Storage.of_session(spark))
+    frame = _files_frame(spark, files).mapInArrow(task, _spark_schema(OUTCOME_SCHEMA))
     return {
         row["path"]: Outcome(row["kind"], row["reason"], json.loads(row["new_columns"]))
         for row in frame.toArrow().to_pylist()
@@ -33,7 +35,7 @@ def outcomes(spark: Any, declared: Declaration, files: list[LandedFile]) -> dict
 def landed_rows(spark: Any, declared: Declaration, files: list[LandedFile]) -> Any:
     """A lazy DataFrame of all rows of the files."""
     schema = _spark_schema(rows_schema(declared.spec))
-    return _files_frame(spark, files).mapInArrow(read_task(declared.spec), schema)
+    return _files_frame(spark, files).mapInArrow(read_task(declared.spec, Storage.of_session(spark)), schema)
 
 
 def _files_frame(spark: Any, files: list[LandedFile]) -> Any:

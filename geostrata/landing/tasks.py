@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from geostrata.landing.outcomes import outcome_of, unforeseen
 from geostrata.landing.spool import Spool
+from geostrata.landing.storage import ENVIRONMENT, ReplacedMeanwhile, Storage, is_bucket, local_copy
 from geostrata.readers import HalfWritten, LandedFile, ReaderError, SourceSpec, landed, output_schema, read
 from geostrata.readers.spec import POSITION
 
@@ -32,10 +33,10 @@ def rows_schema(spec: SourceSpec) -> pa.Schema:
     return pa.schema([*output_schema(spec), *(pa.field(name, kind) for name, kind in own)])
 
 
-def check_task(spec: SourceSpec) -> Task:
+def check_task(spec: SourceSpec, storage: Storage) -> Task:
     def check_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            found = [(file.path, outcome_of(file, spec)) for file in _files(batch)]
+            found = [(file.path, outcome_of(file, spec, storage)) for file in _files(batch)]
             rows = [(path, one.kind, one.reason, json.dumps(one.new_columns)) for path, one in found]
             yield pa.RecordBatch.from_arrays(
                 [pa.array(column, pa.string()) for column in zip(*rows, strict=True)], schema=OUTCOME_SCHEMA
@@ -44,24 +45,27 @@ def check_task(spec: SourceSpec) -> Task:
     return check_files
 
 
-def read_task(spec: SourceSpec) -> Task:
+def read_task(spec: SourceSpec, storage: Storage) -> Task:
     def read_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for file in _files(batch):
-                yield from file_rows(file, spec)
+                yield from file_rows(file, spec, storage)
 
     return read_files
 
 
-def file_rows(file: LandedFile, spec: SourceSpec) -> Iterator[pa.RecordBatch]:
+def file_rows(file: LandedFile, spec: SourceSpec, storage: Storage = ENVIRONMENT) -> Iterator[pa.RecordBatch]:
     """All rows of a file or none. A file that gives no row leaves one that says so, unless it is left for the next run."""
     with Spool(output_schema(spec)) as spool:
         problem = None
         try:
-            for batch in read(file, spec):
-                spool.add(batch)
+            with local_copy(file, storage) as local:
+                for batch in read(local, spec):
+                    spool.add(batch)
+        except ReplacedMeanwhile:
+            return
         except HalfWritten as trouble:
-            if _has_changed(file):
+            if not is_bucket(file.path) and _has_changed(file):
                 return
             # It was whole when it was looked at, and is as it was then: waiting for more would be in vain.
             problem = trouble.reason

@@ -59,7 +59,10 @@ def detect(path: str) -> tuple[str, dict[str, str]]:
 
 
 def _inner_format(path: str) -> str | None:
-    names = [PurePosixPath(entry.filename).name.lower() for entry in directory(path)]
+    paths = [PurePosixPath(entry.filename.lower()) for entry in directory(path)]
+    if any(part.endswith(".gdb") for inner in paths for part in inner.parts[:-1]):
+        raise Refused(path, "it is a file geodatabase, which is not read; convert it, as to GeoPackage")
+    names = [inner.name for inner in paths]
     for name in names:
         if found := _INNER.get(PurePosixPath(name).suffix):
             return found

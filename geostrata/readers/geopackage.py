@@ -15,6 +15,8 @@ from geostrata.readers.spec import SourceSpec
 
 ENDINGS = (".gpkg",)
 MAGIC = b"SQLite format 3\0"
+_LAYERS = ("features", "attributes", "aspatial")
+_OWN_TABLES = ("gpkg_", "rtree_", "sqlite_")
 
 
 def prepare(file: LandedFile, spec: SourceSpec, folder: Path) -> OgrPlan:
@@ -34,7 +36,59 @@ def prepare(file: LandedFile, spec: SourceSpec, folder: Path) -> OgrPlan:
         if log.exists() and log.stat().st_size:
             raise HalfWritten(file.path, f"{log.name} beside it: it is being written; left for the next run")
     # Immutable: SQLite neither locks the landed file nor puts anything beside it.
-    return OgrPlan(str(path), open_options={"IMMUTABLE": "YES"}, shapes=_Blobs(path))
+    return OgrPlan(
+        str(path), layer=_layer(file, spec, path), open_options={"IMMUTABLE": "YES"}, shapes=_Blobs(path)
+    )
+
+
+def _opened(path: Path) -> closing[sqlite3.Connection]:
+    return closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True))
+
+
+def _layer(file: LandedFile, spec: SourceSpec, path: Path) -> str:
+    try:
+        tables, layers = _layers(path)
+    except sqlite3.DatabaseError as error:
+        raise Refused(file.path, f"the GeoPackage is damaged ({error}); deliver it again") from None
+    wanted = spec.options.get("layer")
+    names = ", ".join(layers) or "none"
+    if wanted is not None:
+        if wanted not in tables:
+            raise Refused(file.path, f"layer {wanted} is not in it; option layer must be one of: {names}")
+        return wanted
+    if not layers:
+        raise Refused(file.path, "it has no layer: a database without a table of features; deliver it again")
+    # QGIS keeps its styles in a table of this name.
+    layers = [name for name in layers if name != "layer_styles"] or layers
+    if len(layers) != 1:
+        raise Refused(file.path, f"it has {len(layers)} layers; set option layer to one of: {names}")
+    return layers[0]
+
+
+def _layers(path: Path) -> tuple[list[str], list[str]]:
+    """All tables, and those that are layers to GDAL. Not asked of GDAL, which can't be told then that the file is immutable:
+    of a GeoPackage in WAL mode it would leave two files beside the landed one."""
+    with _opened(path) as database:
+        query = "select name from sqlite_master where type in ('table', 'view')"
+        tables = {str(name).lower(): str(name) for (name,) in database.execute(query)}
+        contents = database.execute("select table_name, data_type from gpkg_contents").fetchall()
+        query = "select table_name from gpkg_geometry_columns"
+        spatial = {str(name).lower() for (name,) in database.execute(query)}
+        query = "select count(*) from gpkg_extensions where extension_name = 'gdal_aspatial'"
+        has_extension = "gpkg_extensions" in tables and database.execute(query).fetchone()[0]
+    kinds = {str(name): str(kind) for name, kind in contents}
+    layers = [
+        name
+        for name, kind in kinds.items()
+        if name.lower() in (spatial & set(tables) if kind == "features" else tables) and kind in _LAYERS
+    ]
+    if not has_extension and not set(kinds.values()) & {"attributes", "aspatial"}:
+        # Nobody said which tables without geometry are meant: then all are.
+        known = {name.lower() for name in kinds}
+        layers += [
+            name for key, name in tables.items() if key not in known and not key.startswith(_OWN_TABLES)
+        ]
+    return list(tables.values()), layers
 
 
 @dataclass(frozen=True)
@@ -47,8 +101,7 @@ class _Blobs:
         )
         marks = ",".join("?" * len(features))
         query = f"select {key}, cast({column} as blob) from {table} where {key} in ({marks}) and length({column}) > 0"
-        address = f"{self.path.resolve().as_uri()}?immutable=1"
-        with closing(sqlite3.connect(address, uri=True)) as database:
+        with _opened(self.path) as database:
             try:
                 return dict(database.execute(query, features))
             except sqlite3.DatabaseError:

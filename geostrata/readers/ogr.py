@@ -185,12 +185,11 @@ def opened(file: LandedFile, spec: SourceSpec) -> Iterator[Layer]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="geostrata-")))
         # GDAL is content with half a file: it gives null geometries or no rows. So we look ourselves first.
         plan = structure.prepare(file, spec, folder)
-        stack.enter_context(_trouble(file, spec))
-        layer = _layer(file, spec, plan.source)
+        stack.enter_context(_trouble(file, spec, folder))
         meta, reader = stack.enter_context(
             pyogrio.raw.open_arrow(
                 plan.source,
-                layer=layer,
+                layer=plan.layer,
                 encoding=plan.encoding,
                 return_fids=True,
                 batch_size=LIMITS.ogr_batch_rows,
@@ -200,7 +199,10 @@ def opened(file: LandedFile, spec: SourceSpec) -> Iterator[Layer]:
             )
         )
         yield Layer(
-            {**meta, "layer_name": layer}, _Counted(file, reader, plan.features), plan.numbers, plan.shapes
+            {**meta, "layer_name": plan.layer},
+            _Counted(file, reader, plan.features),
+            plan.numbers,
+            plan.shapes,
         )
 
 
@@ -223,23 +225,8 @@ class _Counted:
             )
 
 
-def _layer(file: LandedFile, spec: SourceSpec, source: str) -> str | None:
-    layers = [str(name) for name, _ in pyogrio.list_layers(source)]
-    wanted = spec.options.get("layer")
-    names = ", ".join(layers) or "none"
-    if wanted is not None and spec.format == "geopackage":
-        if wanted not in layers:
-            raise Refused(file.path, f"layer {wanted} is not in it; option layer must be one of: {names}")
-        return wanted
-    # QGIS keeps its styles in a table of this name.
-    layers = [name for name in layers if name != "layer_styles"] or layers
-    if len(layers) != 1:
-        raise Refused(file.path, f"it has {len(layers)} layers; set option layer to one of: {names}")
-    return layers[0]
-
-
 @contextmanager
-def _trouble(file: LandedFile, spec: SourceSpec) -> Iterator[None]:
+def _trouble(file: LandedFile, spec: SourceSpec, folder: Path) -> Iterator[None]:
     try:
         yield
     except (
@@ -255,5 +242,6 @@ def _trouble(file: LandedFile, spec: SourceSpec) -> Iterator[None]:
         UnboundLocalError,
         MemoryError,
     ) as error:
-        words = " ".join(str(error).split())[:200]
+        # Without the folder that GDAL saw, and without its advice: both are of no use to who delivers.
+        words = " ".join(str(error).replace(f"{folder}/", "").split()).split("; It might help")[0][:200]
         raise Refused(file.path, f"GDAL can't read it as {spec.format} ({words}); deliver it again") from None

@@ -16,6 +16,8 @@ from geostrata.readers.packing import only_member, open_member, packing
 @dataclass(frozen=True)
 class OgrPlan:
     source: str
+    # None where there is but one.
+    layer: str | None = None
     encoding: str | None = None
     open_options: dict[str, str] = field(default_factory=dict)
     # As the file says itself, where it does.

@@ -65,7 +65,7 @@
             'parameters': ['repair', 'max_area_change'],
             'check': 'examined.is_valid and coalesce(examined.area_change, 0) <= ' ~ area_change,
             'explanation': "concat(examined.problem, case when examined.is_repaired then concat("
-                ~ "', repaired, which changed its area by ', round(100 * examined.area_change, 3), ' %') else '' end)",
+                ~ "', which changed its area by ', round(100 * examined.area_change, 3), ' %') else '' end)",
         },
         'geometry_simple': {'check': 'st_issimple(geom)', 'explanation': _quoted('the geometry crosses itself')},
         'crs_known': {'check': 'examined.is_crs_known', 'explanation': 'examined.problem'},

@@ -1,5 +1,5 @@
 {#
-  The rows of a CTE, each with its geometry in EPSG:4326 and the verdict on it: what it fails, what it only warns of, why in
+  The rows of a CTE, each with its geometry in EPSG:4326, its CRS by its short name, and the verdict on it: what it fails, what it only warns of, why in
   words, and an excerpt of what landed. A geometry that can't be read is a reason, never a failed job.
   The CTE has `source_crs` and `landed_geometry` (WKB, EWKB, hex, WKT or GeoJSON, as bytes or text), or `lon` and `lat`.
 #}
@@ -9,7 +9,8 @@
     {%- endif -%}
     {%- set expectations = declared_expectations() -%}
     select
-        judged.* except (examined, geom, extent, is_newest_delivery, failures, warnings, reports),
+        judged.* except (source_crs, examined, geom, extent, is_newest_delivery, failures, warnings, reports),
+        judged.examined.crs as source_crs,
         judged.examined.geometry as geometry,
         judged.examined.is_repaired as is_repaired,
         case

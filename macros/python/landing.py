@@ -8,7 +8,7 @@ from geostrata.readers import LandedFile
 
 def list_landed_files(spark: Any, source: dict[str, Any]) -> list[list[Any]] | None:
     """[path, bytes, time in milliseconds] of each file of the source; none if there is no such folder."""
-    found = landing.list_files(landing.Declaration.of(**source))
+    found = landing.list_files(landing.Declaration.of(**source), landing.Storage.of_session(spark))
     return None if found is None else [[file.path, file.size, file.modified_ms] for file in found]
 
 

@@ -30,7 +30,7 @@ SPARK_CONFIG = {
     "spark.sql.shuffle.partitions": 1,
     "spark.databricks.delta.snapshotPartitions": 1,
     # Nothing here runs long enough to earn back what the optimising compiler costs.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
 }
 
 

@@ -78,9 +78,9 @@ def columns_of(name: str) -> dict[str, str]:
 
 def write_corpus(folder: Path, seed: int, rows: int = 20_000) -> Corpus:
     """Files with at least `rows` malformed geometries and lines in all, in a folder a format. The same seed gives the same."""
-    share = -(-rows // len(_FILES))
+    share = -(-rows // len(FILES))
     written = []
-    for name, ending in _FILES:
+    for name, ending in FILES:
         place = folder / name
         place.mkdir(parents=True, exist_ok=True)
         # By the file's own name: a new format does not change the others.
@@ -91,7 +91,7 @@ def write_corpus(folder: Path, seed: int, rows: int = 20_000) -> Corpus:
 
 
 # Shapefiles, GeoPackages and FlatGeobufs may be in a zip, text in gzip as well; Parquet is packed already.
-_FILES = (
+FILES = (
     *(
         (name, f".{name}{pack}")
         for name in ("csv", "jsonl", "geojson", "geojsonl")
@@ -242,7 +242,8 @@ def _json_faults(things: _Things, data: bytes) -> bytes:
         lambda: data[:at] + b"\xff\xfe\xc3" + data[at:],
         lambda: data[:at] + b"\0" + data[at:],
         lambda: data.replace(b'"name":', b'"thing_id":"again","name":1,"name":', 1),
-        lambda: data + b"}",
+        # Two: one might be just what a cut geometry lacks.
+        lambda: data + b"}}",
         lambda: data + data,
         lambda: things.rng.choice((b"[1,2]", b"null", b'"text"', b"12", b"{}", b"[]", b"nul", b"NaN")),
         lambda: b'{"thing_id":' + b"[" * 5000 + b"]" * 5000 + b"}",
@@ -469,15 +470,16 @@ def _shapefile(things: _Things, path: Path) -> CorpusFile:
 def _damage_shape(things: _Things, data: bytearray, start: int, length: int) -> None:
     """Of a record: its type, box, numbers of parts and points, the parts' starts, the points."""
     count = (length - 48) // 16
-    point = start + 48 + 16 * things.rng.randrange(1, count - 1)
+    point = start + 48 + 16 * things.rng.randrange(1, count - 3)
     faults: list[tuple[int, bytes]] = [
         (start, struct.pack("<i", things.rng.choice((2, 99, -1, 2**31 - 1)))),
         (start + 36, struct.pack("<i", things.rng.choice((-1, 2**31 - 1, 2**24)))),
         (start + 40, struct.pack("<i", things.rng.choice((-1, 2**31 - 1, 2**24)))),
         (start + 44, struct.pack("<i", things.rng.choice((-1, 500, 2**31 - 1)))),
         (point, struct.pack("<d", things.rng.choice((float("nan"), float("inf"))))),
-        # Across the whole of it: edges that meet, or a ring that is not closed.
-        (point, struct.pack("<dd", 100.0, -80.0)),
+        # Two neighbours change places: edges cross.
+        (point, bytes(data[point + 16 : point + 32] + data[point : point + 16])),
+        # The ring is not closed.
         (start + length - 16, struct.pack("<dd", 1.0, 1.0)),
         (start, things.rng.randbytes(4) + things.rng.randbytes(length - 4)),
     ]
@@ -507,17 +509,19 @@ def _geopackage(things: _Things, path: Path) -> CorpusFile:
 
     def write_plain(plain: Path) -> None:
         _write_ogr(plain, "GPKG", table, shapes, "Unknown", layer_options={"SPATIAL_INDEX": "NO"})
-        with closing(sqlite3.connect(plain)) as database, database:
+        with closing(sqlite3.connect(plain)) as database:
             # They call functions that only GDAL has.
             for (name,) in database.execute(
                 "select name from sqlite_master where type = 'trigger'"
             ).fetchall():
                 database.execute(f'drop trigger "{name}"')
             # The time of writing is in there: the same seed gives the same bytes.
-            database.execute("update gpkg_contents set last_change = '2024-01-01T00:00:00Z'")
+            database.execute("update gpkg_contents set last_change = '2024-01-01T00:00:00.000Z'")
             database.executemany(
                 "update things set geom = ?, name = cast(? as text) where fid = ?", changes()
             )
+            database.commit()
+            database.execute("vacuum")
 
     return _packed_ogr(things, path, write_plain, len(shapes))
 

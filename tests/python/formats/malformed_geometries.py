@@ -262,7 +262,7 @@ def _wrong_coordinates(rng: random.Random) -> str:
     kind = rng.choice(
         ("Point", "LineString", "Polygon", "MultiPolygon", "GeometryCollection", "Circle", "", None, 5)
     )
-    coordinates = rng.choice(
+    coordinates: object = rng.choice(
         (None, [], [[]], [[[]]], [x], [str(x), "47"], {"x": x}, f"{x},47", x, [x, None], [[x, 47], []], True)
     )
     member = rng.choice(("coordinates", "coordinates", "geometries", "x"))

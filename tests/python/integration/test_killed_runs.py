@@ -13,7 +13,7 @@ SEED = int(os.environ.get("SEED", "1"))
 
 
 def test_killed_runs_leave_nothing_behind(town: Town, tmp_path: Path) -> None:
-    """Accounts and gold equal those of the town, which nobody disturbed."""
+    """Accounts, silver and gold equal those of the town, which nobody disturbed."""
     undisturbed = town.as_built
     disturbed = Lakehouse(tmp_path / "the state")
     assert len(disturb(disturbed, undisturbed.manifest, KILLS, SEED)) == KILLS
@@ -21,6 +21,9 @@ def test_killed_runs_leave_nothing_behind(town: Town, tmp_path: Path) -> None:
     accounts = {row["entity"]: [row[name] for name in counts] for row in disturbed.accounts()}
     entities = undisturbed.manifest["entities"].items()
     assert accounts == {entity: [planted[name] for name in counts] for entity, planted in entities}
+    silver = Town(disturbed.state).silver()
+    for name, rows in undisturbed.silver.items():
+        assert silver[name] == rows, f"{name} differs"
     gold = Town(disturbed.state).gold()
     assert gold.keys() == undisturbed.gold.keys()
     for name, rows in undisturbed.gold.items():

@@ -19,6 +19,7 @@ class AsBuilt:
     """The town before any test has changed it."""
 
     manifest: dict[str, Any]
+    silver: dict[str, list[str]]
     gold: dict[str, list[str]]
 
 
@@ -60,10 +61,20 @@ class Town:
         tables = sorted((self.state / "warehouse" / "gold.db").iterdir())
         return {path.name: sorted(map(repr, self.rows(f"gold.{path.name}"))) for path in tables}
 
+    def silver(self) -> dict[str, list[str]]:
+        """All rows of the entities, but for what tells when and where they were loaded."""
+        return {
+            entity: sorted(
+                repr({name: value for name, value in row.items() if not name.startswith("_")})
+                for row in self.rows(f"silver.{entity}")
+            )
+            for entity in self.manifest["entities"]
+        }
+
     @cached_property
     def as_built(self) -> AsBuilt:
         """Of the first moment at which it is asked for: the fixture does."""
-        return AsBuilt(self.manifest, self.gold())
+        return AsBuilt(self.manifest, self.silver(), self.gold())
 
     def data_files(self) -> dict[str, set[str]]:
         """The live data files of every Delta table."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +15,9 @@ from geostrata import settings
 @pytest.fixture(scope="session")
 def lakehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lakehouse]:
     with pytest.MonkeyPatch.context() as patch:
-        house = Lakehouse(tmp_path_factory.mktemp("the project"), tmp_path_factory.mktemp("the state"))
+        house = Lakehouse(
+            tmp_path_factory.mktemp("the project"), tmp_path_factory.mktemp("the state"), _free_port()
+        )
         house.write_project()
         patch.setenv(settings.STATE_VARIABLE, str(house.state))
         patch.chdir(house.project)
@@ -27,3 +30,9 @@ def lakehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lakehouse]:
         from dbt.adapters.sedona import session
 
         session.stop()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -24,6 +24,8 @@ COPIED = ["macros", "seeds", "models/ops", "tests/generic", "tests/singular", "d
 class Lakehouse:
     project: Path
     state: Path
+    # Where a test may start a server of buckets.
+    bucket_port: int
 
     @property
     def landing(self) -> Path:
@@ -39,7 +41,10 @@ class Lakehouse:
         profiles = yaml.safe_load((ROOT / "profiles/profiles.yml").read_text())
         # A handful of rows: the optimising compiler would cost more than it gains.
         profiles["geostrata"]["outputs"]["local"]["spark_config"] = {
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
+            "spark.hadoop.fs.s3a.endpoint": f"http://127.0.0.1:{self.bucket_port}",
+            "spark.hadoop.fs.s3a.access.key": "any",
+            "spark.hadoop.fs.s3a.secret.key": "any",
         }
         (self.project / "profiles/profiles.yml").write_text(yaml.safe_dump(profiles))
 

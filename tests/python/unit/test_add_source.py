@@ -19,6 +19,7 @@ import yaml
 
 from geostrata import cli
 from geostrata.add_source import naming, project_files
+from geostrata.add_source.columns import BRONZE_COLUMNS
 from geostrata.add_source.sampling import geometry_type
 from geostrata.errors import GeostrataError
 
@@ -30,7 +31,7 @@ COPIED = (
 )
 ADDED = ("benches", "houses", "lakes", "plots", "poles", "signs", "trees")
 TREES = """\
-tree_no;Art;Höhe (m);order;lon;lat;last_modified;protected
+tree_no;Art;Höhe_m;order;lon;lat;last_modified;protected
 1;Tilia;12.5;1;8.54;47.37;2024-05-01T10:00:00Z;true
 2;Acer;7;2;8.55;47.38;2024-05-02T10:00:00Z;false
 3;Acer;22;2;8.56;47.36;2024-05-03T10:00:00Z;true
@@ -133,7 +134,7 @@ def test_a_csv_with_lon_and_lat(project: Path, capsys: pytest.CaptureFixture[str
     assert {column["name"]: column["data_type"] for column in source["columns"]} == {
         "tree_no": "bigint",
         "Art": "string",
-        "Höhe (m)": "double",
+        "Höhe_m": "double",
         "order": "bigint",
         "lon": "double",
         "lat": "double",
@@ -154,20 +155,14 @@ def test_a_csv_with_lon_and_lat(project: Path, capsys: pytest.CaptureFixture[str
         "event_ts_sane",
     ]
 
-    # Delta takes no such name.
-    raw = (project / "models/bronze/raw_trees.sql").read_text(encoding="utf-8")
-    assert raw.endswith(
-        "select\n    `Höhe (m)` as hohe_m,\n    * except (\n        `Höhe (m)`  -- noqa: RF05\n    )\n\n"
-        "from {{ landed_rows('landing', 'trees') }}\n"
-    )
-    (raw_model,) = models_of(project, "bronze", "trees").values()
-    assert column_names(raw_model)[:3] == ["hohe_m", "tree_no", "Art"]
+    raw = (project / "models/bronze/raw_trees.sql").read_text()
+    assert raw == "select * from {{ landed_rows('landing', 'trees') }}\n"
     lines = checked(project, "trees")
     assert lines[3:14] == [
         "string(tree_no) as tree_id",
         "art",
         "coalesce(_source_crs, 'EPSG:4326') as source_crs",
-        "hohe_m",
+        "`Höhe_m` as hohe_m",
         "`order` as tree_order",
         "protected",
         "lon",
@@ -327,11 +322,32 @@ def test_odd_columns_and_no_key(project: Path, capsys: pytest.CaptureFixture[str
     land(project, "signs/1.csv", SIGNS)
     assert cli.main(["add-source", ".geostrata/landing/signs", "--name", "signs", "--crs", "EPSG:2056"]) == 0
     assert "no column is a key in the sample" in " ".join(capsys.readouterr().out.split())
+    # Delta takes no blank in a name.
+    raw = (project / "models/bronze/raw_signs.sql").read_text().splitlines()
+    assert raw[2:] == [
+        "    `Kind of sign` as kind_of_sign,",
+        "    `2nd kind` as n_2nd_kind,",
+        "    baumart,",
+        "    extent,",
+        "    `the geom` as the_geom,",
+        "    _source_crs,",
+        "    {{ landed_columns() }}",
+        "",
+        "from {{ landed_rows('landing', 'signs') }}",
+    ]
+    assert [column["name"] for column in source_of(project, "signs")["columns"]] == [
+        *("Kind of sign", "2nd kind", "baumart", "extent", "the geom"),
+    ]
+    (raw_model,) = models_of(project, "bronze", "signs").values()
+    assert column_names(raw_model)[:6] == [
+        *("kind_of_sign", "n_2nd_kind", "baumart", "extent", "the_geom", "_source_crs"),
+    ]
+    assert sorted(column_names(raw_model)[5:]) == sorted(BRONZE_COLUMNS)
     assert checked(project, "signs")[3:11] == [
         "concat(_source_file, '#', _source_row) as sign_id",
         "kind_of_sign",
         "n_2nd_kind",
-        "baumart as baum_art",
+        "baumart",
         "coalesce(_source_crs, 'EPSG:2056') as source_crs",
         "extent as sign_extent",
         "the_geom as landed_geometry",
@@ -343,6 +359,17 @@ def test_odd_columns_and_no_key(project: Path, capsys: pytest.CaptureFixture[str
     assert "event_ts_sane" not in expectations(source_of(project, "signs"))
     described = models_of(project, "silver", "signs")["signs"]["columns"]
     assert described[1]["description"] == "As delivered; the files call it Kind of sign."
+
+
+def test_key_and_geometry_beside_columns_that_are_renamed(project: Path) -> None:
+    land(project, "signs/1.csv", "OBJECTID,Kind of sign,WKT\n1,a,POINT (8 47)\n2,a,POINT (8 47)\n")
+    assert cli.main(["add-source", ".geostrata/landing/signs", "--name", "signs", "--crs", "EPSG:4326"]) == 0
+    assert checked(project, "signs")[3:7] == [
+        "string(objectid) as sign_id",
+        "kind_of_sign",
+        "coalesce(_source_crs, 'EPSG:4326') as source_crs",
+        "wkt as landed_geometry",
+    ]
 
 
 def test_a_key_of_ones_own(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -677,7 +704,7 @@ def test_the_project_still_parses(grown: Path) -> None:
     source = manifest["sources"]["source.geostrata.landing.poles"]
     assert list(source["columns"])[:13] == [
         *(
-            "Name",
+            "name",
             "NAME 2",
             "name:",
             "a`b",
@@ -689,7 +716,7 @@ def test_the_project_still_parses(grown: Path) -> None:
             "yes",
             "null",
             "名前",
-            "Type",
+            "type",
         ),
     ]
 

@@ -284,3 +284,12 @@ def test_the_input_is_left_as_it_was() -> None:
     x = pd.Series([1.0, NAN])
     examine_points(x, x, ["EPSG:3857"] * 2, axis_order="authority")
     assert x.tolist()[0] == 1.0 and np.isnan(x[1])
+
+
+def test_a_repair_that_needs_two_passes() -> None:
+    """Of this needle GEOS makes two parts with an edge in common at first, which is not valid."""
+    needle = "POLYGON ((15 48, 15.1 48, 15.1 48.1, 15.05 48.1, 15.0501 48.2, 15.0499 48.2, 15.0502 48.1, 15 48.1, 15 48))"
+    row = examine([needle.encode()], ["EPSG:4326"], repair=True).iloc[0]
+    assert row["is_repaired"] and row["is_valid"]
+    assert shapely.from_wkb(row["geometry"]).is_valid
+    assert 0 < row["area_change"] < 0.01

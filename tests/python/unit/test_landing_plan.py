@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -138,3 +140,24 @@ def test_a_mistake_in_the_declaration_is_named(external: dict[str, object], word
         Declaration.of("landing.trees", "/landing", external, {})
     assert words in str(error.value)
     assert "landing.trees" in str(error.value)
+
+
+def test_a_hundred_thousand_files_are_listed_and_planned_in_little_memory(tmp_path: Path) -> None:
+    count = 100_000
+    for number in range(count):
+        if number % 1000 == 0:
+            folder = tmp_path / f"{number // 1000:03}"
+            folder.mkdir()
+        os.close(os.open(f"{folder}/{number}.csv", os.O_CREAT))
+    tracemalloc.start()
+    found = list_files(declared(tmp_path, max_files=1000))
+    assert found is not None and len(found) == count
+    loaded = [(file.path, file.modified_ms) for file in found[: count // 2]]
+    plan = new_files(declared(tmp_path, max_files=1000), found, loaded)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(plan.files) == 1000 and not plan.is_settled
+    assert not {file.path for file in plan.files} & {path for path, _ in loaded}
+    # Less than a kilobyte a file, whatever lies in them.
+    assert peak < count * 1000
+    shutil.rmtree(tmp_path)

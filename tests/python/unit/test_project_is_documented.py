@@ -163,8 +163,13 @@ def test_every_source_says_whose_it_is_and_what_its_geometry_is(manifest: dict[s
     assert lacking == {}
 
 
+# Tables that macros append to, at the end of a run or when a person asks: they rest on no other table.
+FILLED_BY_MACROS = {"check_runs", "release_requests"}
+
+
 def test_every_model_has_a_parent(manifest: dict[str, Any]) -> None:
-    assert [node["name"] for node in models(manifest) if not node["depends_on"]["nodes"]] == []
+    orphans = {node["name"] for node in models(manifest) if not node["depends_on"]["nodes"]}
+    assert orphans == FILLED_BY_MACROS
 
 
 def hard_coded(sql: str) -> list[str]:

@@ -260,7 +260,8 @@ def test_lines_stay_lines(tmp_path: Path, text: str, found: str) -> None:
 @pytest.mark.parametrize(
     ("members", "words"),
     [
-        ({"a.gdb/a0001.gdbtable": b"x", "a.gdb/a0001.gdbtablx": b"y"}, r"it holds a0001\.gdbtable, a0001"),
+        ({"a.gdb/a0001.gdbtable": b"x", "a.gdb/a0001.gdbtablx": b"y"}, "it is a file geodatabase"),
+        ({"notes": b"x", "more": b"y"}, "it holds notes, more"),
         ({}, "it holds none"),
         ({"a.txt": b""}, "it is empty"),
         ({"doc.kml": KML.encode()}, r"it is XML \(kml\)"),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyogrio
 import pytest
 import reader_files as files
 import shapely
@@ -152,6 +155,46 @@ def test_gdal_leaves_landed_files_as_they_are(tmp_path: Path, ending: str) -> No
     check(landed(path), files.spec_for(ending))
     assert_whole(files.rows_of(path, files.spec_for(ending)))
     assert {part: (part.read_bytes(), part.stat().st_mtime_ns) for part in tmp_path.iterdir()} == before
+
+
+def test_a_geopackage_in_wal_mode_gets_nothing_beside_it(tmp_path: Path) -> None:
+    """As QGIS leaves it. SQLite would make a -wal and a -shm to read it."""
+    path = files.write_any(tmp_path, "gpkg")
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("pragma journal_mode = wal")
+    assert path.read_bytes()[18:20] == b"\2\2"
+    for work in (lambda: inspect([str(path)]), lambda: check(landed(path), files.spec_for("gpkg"))):
+        work()
+        assert list(tmp_path.iterdir()) == [path]
+    assert_whole(files.rows_of(path, files.spec_for("gpkg")))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("registered", "expected"),
+    [
+        ("features", ["town"]),
+        ("tiles", ["town"]),
+        ("attributes", ["town", "notes"]),
+        (None, ["town", "notes"]),
+    ],
+)
+def test_layers_are_those_of_gdal(tmp_path: Path, registered: str | None, expected: list[str]) -> None:
+    path = files.write_any(tmp_path, "gpkg")
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("create table notes (fid integer primary key, note text)")
+        if registered:
+            database.execute(
+                "insert into gpkg_contents (table_name, data_type) values ('notes', ?)", [registered]
+            )
+    assert [str(name) for name, _ in pyogrio.list_layers(path)] == expected
+    if len(expected) > 1:
+        with pytest.raises(Refused, match=f"2 layers; set option layer to one of: {', '.join(expected)}"):
+            check(landed(path), files.spec_for("gpkg"))
+    else:
+        assert_whole(files.rows_of(path, files.spec_for("gpkg")))
+    for layer in expected:
+        assert inspect([str(path)], {"layer": layer}).options == {"layer": layer}
 
 
 def test_the_index_that_we_make_is_the_one_that_was_there(tmp_path: Path) -> None:
