@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from geostrata.readers import csv_rows, flatgeobuf, geojson, geopackage, json_lines, parquet, shapefile
 from geostrata.readers.errors import Refused
-from geostrata.readers.features import GEOMETRY_TYPES
+from geostrata.readers.features import is_geometry_type
 from geostrata.readers.files import landed, open_file
 from geostrata.readers.json_scan import outer_members
 from geostrata.readers.packing import directory, open_unpacked, packing
@@ -139,7 +139,7 @@ def _json_format(path: str, text: str, is_whole: bool) -> str:
     # A line of JSON lines begins as an object does.
     is_cut = first is None and not is_whole
     is_laid_out = whole is not None or (is_cut and len(lines) > 1 and not lines[1].lstrip().startswith("{"))
-    is_geometry = kind in GEOMETRY_TYPES and ("coordinates" in members or "geometries" in members)
+    is_geometry = is_geometry_type(kind) and ("coordinates" in members or "geometries" in members)
     if is_laid_out:
         if kind == "Feature" or is_geometry:
             return "geojson"

@@ -12,13 +12,18 @@ GEOMETRY_TYPES = frozenset(
 )
 
 
+def is_geometry_type(kind: Any) -> bool:
+    # Anything may stand there: only text can be looked up.
+    return isinstance(kind, str) and kind in GEOMETRY_TYPES
+
+
 def feature_record(
     position: str, found: list[tuple[str, Any]], text: str, geometry_column: str, chars: int
 ) -> Record:
     """`found` are the members of the object, `text` is its own text. An object that is no feature is a corrupt record."""
     parts = dict(found) if len(found) < 4 else dict(members(found))
     kind = parts.pop("type", None)
-    if kind in GEOMETRY_TYPES:
+    if is_geometry_type(kind):
         return Record(position, (geometry_column,), [text], chars=chars)
     if kind != "Feature" and not ("geometry" in parts or "properties" in parts):
         return Record(position, corrupt=text, chars=chars)

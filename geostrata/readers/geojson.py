@@ -9,7 +9,7 @@ from typing import Any
 
 from geostrata.readers import crs as crss
 from geostrata.readers.errors import HalfWritten, Refused
-from geostrata.readers.features import GEOMETRY_TYPES, feature_record
+from geostrata.readers.features import feature_record, is_geometry_type
 from geostrata.readers.files import LandedFile
 from geostrata.readers.json_scan import (
     BLANKS,
@@ -49,7 +49,7 @@ def check(file: LandedFile, spec: SourceSpec) -> None:
     """The head must be that of GeoJSON, and what was opened must be closed at the end."""
     reader = _Reader(file, spec)
     reader.close()
-    if not _is_closed(file.path, reader.encoding):
+    if not _is_closed(file.path, reader.encoding, b"]" if reader.is_array else b"}"):
         # Cut, or a feature in it has a bracket or a quote too few: only reading can tell.
         for _ in records(file, spec).rows:
             pass
@@ -63,7 +63,7 @@ class _Reader:
         self._window = Window(self._stream)
         self._head: list[tuple[str, Any]] = []
         self._single: Record | None = None
-        self._is_array = False
+        self.is_array = False
         self._is_crs_behind = False
         self.crs: str | None = None
         try:
@@ -84,7 +84,7 @@ class _Reader:
         first = self._window.peek()
         if first == "[":
             self._window.at += 1
-            self._is_array = True
+            self.is_array = True
         elif first == "{":
             self._head, end, has_features = self._whole(_walk_head)
             self.crs = crss.from_geojson(dict(self._head).get("crs"))
@@ -112,7 +112,7 @@ class _Reader:
         kind = found.get("type")
         # Some programs leave a feature's type away; in a collection such features are taken, too.
         is_feature = kind == "Feature" or (kind is None and "geometry" in found)
-        if not is_feature and kind not in GEOMETRY_TYPES:
+        if not is_feature and not is_geometry_type(kind):
             raise Refused(
                 self._path,
                 f"its outermost object has the type {kind!r}: no FeatureCollection, Feature or geometry",
@@ -142,9 +142,9 @@ class _Reader:
             if self._single is not None:
                 self._nothing_follows()
                 yield self._single
-            elif self._is_array or self._window.peek():
+            elif self.is_array or self._window.peek():
                 yield from self._features()
-                if not self._is_array:
+                if not self.is_array:
                     self._rest()
                 self._nothing_follows()
             elif self._head:
@@ -239,10 +239,12 @@ def _cut(path: str) -> HalfWritten:
     return HalfWritten(path, "the GeoJSON ends in the middle; left for the next run")
 
 
-def _is_closed(path: str, encoding: str) -> bool:
-    """Do brackets and quotes come out even? A look at every byte, a twentieth of the time that reading takes."""
-    depth, is_inside, held = 0, 0, b""
+def _is_closed(path: str, encoding: str, closing: bytes) -> bool:
+    """Do brackets and quotes come out even, and is the last sign the closing one? A look at every byte, a twentieth of the
+    time that reading takes."""
+    depth, is_inside, held, last = 0, 0, b"", closing
     for piece in _pieces(path, encoding):
+        last = piece.rstrip(b" \t\r\n")[-1:] or last
         signs = (held + piece).translate(None, _NO_SIGNS)
         held = b""
         if b"\\" in signs:
@@ -253,7 +255,7 @@ def _is_closed(path: str, encoding: str) -> bool:
         outside = b"".join(parts[is_inside::2])
         is_inside ^= (len(parts) - 1) % 2
         depth += outside.count(b"{") + outside.count(b"[") - outside.count(b"}") - outside.count(b"]")
-    return depth == 0 and not is_inside
+    return depth == 0 and not is_inside and last == closing
 
 
 def _pieces(path: str, encoding: str) -> Iterator[bytes]:

@@ -15,6 +15,8 @@ from geostrata.readers.spec import SourceSpec
 
 ENDINGS = (".gpkg",)
 MAGIC = b"SQLite format 3\0"
+# The second one: what Python's sqlite3 says of a damaged schema may hold bytes of it.
+_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _LAYERS = ("features", "attributes", "aspatial")
 _OWN_TABLES = ("gpkg_", "rtree_", "sqlite_")
 
@@ -48,8 +50,9 @@ def _opened(path: Path) -> closing[sqlite3.Connection]:
 def _layer(file: LandedFile, spec: SourceSpec, path: Path) -> str:
     try:
         tables, layers = _layers(path)
-    except sqlite3.DatabaseError as error:
-        raise Refused(file.path, f"the GeoPackage is damaged ({error}); deliver it again") from None
+    except _DAMAGE as error:
+        words = " ".join(str(error).split())[:200]
+        raise Refused(file.path, f"the GeoPackage is damaged ({words}); deliver it again") from None
     wanted = spec.options.get("layer")
     names = ", ".join(layers) or "none"
     if wanted is not None:
@@ -104,7 +107,7 @@ class _Blobs:
         with _opened(self.path) as database:
             try:
                 return dict(database.execute(query, features))
-            except sqlite3.DatabaseError:
+            except _DAMAGE:
                 # A view without such a key, or a damaged page: then it stays what GDAL made of it.
                 return {}
 

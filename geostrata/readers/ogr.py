@@ -16,6 +16,7 @@ import pyogrio.errors
 
 from geostrata.readers import crs as crss
 from geostrata.readers import flatgeobuf, geopackage, shapefile
+from geostrata.readers.column_types import is_bytes, is_text
 from geostrata.readers.columns import ColumnPlan
 from geostrata.readers.dbf import DbfField, DbfNumbers
 from geostrata.readers.errors import Refused
@@ -217,12 +218,25 @@ class _Counted:
         rows = 0
         for batch in self._reader:
             rows += batch.num_rows
+            if not is_sound(batch):
+                raise Refused(self._file.path, "a feature in it is damaged; deliver it again")
             yield batch
         # All of them are there, we counted before: what GDAL passes over is damaged, and waiting would not help.
         if self._expected is not None and rows < self._expected:
             raise Refused(
                 self._file.path, f"{rows} of its {self._expected} features can be read; deliver it again"
             )
+
+
+def is_sound(batch: pa.RecordBatch) -> bool:
+    """Damaged lengths in a file can make batches of GDAL's that say more than they hold; nobody looked at them so far."""
+    batch.validate()
+    for column in batch.columns:
+        if is_bytes(column.type) or is_text(column.type):
+            shortest = pc.min(pc.binary_length(column)).as_py()
+            if shortest is not None and shortest < 0:
+                return False
+    return True
 
 
 @contextmanager
@@ -238,6 +252,8 @@ def _trouble(file: LandedFile, spec: SourceSpec, folder: Path) -> Iterator[None]
         pa.ArrowException,
         OSError,
         UnicodeDecodeError,
+        # pyogrio's word for a file without a layer.
+        IndexError,
         # pyogrio 0.13's own slip on a CRS whose text is not UTF-8.
         UnboundLocalError,
         MemoryError,

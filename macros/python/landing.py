@@ -32,7 +32,7 @@ def plan_landed_rows(
 
 def _columns_since(spark: Any, source: dict[str, Any], table: str | None) -> dict[str, str]:
     """Columns that the table has gained beyond the declared ones."""
-    if table is None:
+    if table is None or source["external"].get("schema_policy") != "additive":
         return {}
     return {
         column.name: column.dataType.simpleString()

@@ -37,10 +37,14 @@ ONLY_OURS = (
 
 @pytest.fixture(scope="session")
 def found(tmp_path_factory: pytest.TempPathFactory) -> list[Outcome]:
+    archives, trouble = {}, ""
     try:
         archives = fetch()
     except NotFetchedError as error:
-        pytest.fail(f"these tests need the archives of other packages. {error}", pytrace=False)
+        trouble = str(error)
+    if trouble:
+        # Outside of the except block: one line, without the way to it.
+        pytest.fail(f"these tests need the source archives of other packages: {trouble}", pytrace=False)
     root = tmp_path_factory.mktemp("archives")
     every = []
     for package, archive in archives.items():

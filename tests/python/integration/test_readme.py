@@ -67,7 +67,7 @@ def test_every_shell_command_is_known() -> None:
 
 
 def test_plain_dbt_commands(town: Town, project: Path) -> None:
-    assert run_dbt(town, commands("Plain dbt")) == 11
+    assert run_dbt(town, commands("Plain dbt")) == 12
     assert "telemetry_by_cell" in (project / "target/static_index.html").read_text()
 
 

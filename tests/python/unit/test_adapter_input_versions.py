@@ -172,6 +172,25 @@ def test_a_folder_is_as_noted_if_it_holds_the_same_files() -> None:
     )
 
 
+def test_what_is_not_settled_is_not_noted() -> None:
+    tables = FakeTables(target=[(0, None)])
+    inputs = InputVersions()
+    inputs.is_as_noted(tables, None, "landing", ["a file that is cut"])
+    inputs.forget_noted("landing")
+    inputs.apply(tables)
+    assert tables.statements == []
+
+
+def test_a_strategy_for_one_run_is_not_the_next_models() -> None:
+    inputs = InputVersions()
+    inputs.enter("model.a")
+    inputs.strategy = "merge"
+    inputs.enter("model.a")
+    assert inputs.strategy == "merge"
+    inputs.enter("model.b")
+    assert inputs.strategy is None
+
+
 def test_an_input_made_anew_is_read_whole() -> None:
     """Dropped and created again, it has reached the noted version a second time, with other rows."""
     transactions = {"source": "first-2"}

@@ -173,3 +173,40 @@ def test_a_type_that_spark_does_not_know(tmp_path: Path) -> None:
         f"Python macro f in {path} could not be registered: [PARSE_SYNTAX_ERROR]"
     )
     assert "\n" not in caught.value.msg
+
+
+def test_a_function_that_takes_the_session_is_called_by_jinja(tmp_path: Path) -> None:
+    macro_file(
+        tmp_path,
+        "files.py",
+        """
+        def count_files(spark, folder: str) -> int: return len(folder)
+        def shout(text: str) -> str: return text.upper()
+        """,
+    )
+    spark = FakeSpark()
+    assert python_macros.register(spark, [tmp_path]) == ["shout"]
+    assert list(spark.registered) == ["shout"]
+    assert python_macros.call(spark, "count_files", {"folder": "abc"}) == 3
+
+
+def test_a_call_that_fails_says_where(tmp_path: Path) -> None:
+    path = macro_file(
+        tmp_path,
+        "files.py",
+        """
+        class ShelfError(Exception): pass
+        def broken(spark): return 1 / 0
+        def refused(spark): raise ShelfError("the shelf is full")
+        """,
+    )
+    python_macros.register(FakeSpark(), [tmp_path])
+    with pytest.raises(DbtRuntimeError, match=rf"Python macro broken in {path}, line 3: ZeroDivisionError"):
+        python_macros.call(None, "broken", {})
+    with pytest.raises(DbtRuntimeError) as error:
+        python_macros.call(None, "refused", {})
+    assert str(error.value).endswith("the shelf is full")
+    with pytest.raises(
+        DbtRuntimeError, match=r"no Python macro gone has `spark`.*there are: broken, refused"
+    ):
+        python_macros.call(None, "gone", {})

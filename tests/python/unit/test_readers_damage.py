@@ -9,11 +9,12 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import reader_files as files
 import shapely
 
-from geostrata.readers import HalfWritten, ReaderError, check, landed
+from geostrata.readers import HalfWritten, ReaderError, check, landed, ogr
 
 # GDAL warns of each damaged shape.
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -134,6 +135,14 @@ def test_any_bytes_as_a_geometry_of_a_geopackage(
     assert len(rows) == COUNT
     assert rows[3]["geometry"] == expected
     assert all(row["geometry"] is not None for row in rows if row["id"] != 3)
+
+
+@pytest.mark.parametrize(("lengths", "is_sound"), [((0, 4, 9), True), ((0, 9, 4), False), ((0, 0, 0), True)])
+def test_batches_with_impossible_lengths_are_not_touched(lengths: tuple[int, ...], is_sound: bool) -> None:
+    """As GDAL made one of a FlatGeobuf with a changed byte: Python failed on it, and worse could be."""
+    buffers = [None, pa.py_buffer(struct.pack("<3i", *lengths)), pa.py_buffer(b"123456789")]
+    column = pa.Array.from_buffers(pa.binary(), 2, buffers)
+    assert ogr.is_sound(pa.RecordBatch.from_arrays([column], ["geometry"])) is is_sound
 
 
 def test_a_zip_with_a_member_without_a_name(tmp_path: Path) -> None:

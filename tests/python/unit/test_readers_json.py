@@ -247,6 +247,8 @@ def test_a_crs_out_of_sight_is_refused_before_it_is_guessed(tmp_path: Path) -> N
         "7",
         '"text, and more"',
         '{"no":"feature"}',
+        '{"type":{"name":"Feature"}}',
+        '{"type":["Point"],"coordinates":[1,2]}',
         "[1,2]",
     ],
 )
