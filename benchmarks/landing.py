@@ -244,7 +244,7 @@ def write_file(folder: Path, name: str, count: int) -> Path:
     ids = [f"thing {number}" for number in range(count)]
     path = (
         folder
-        / f"things.{ {'shapefile': 'shp', 'geopackage': 'gpkg', 'flatgeobuf': 'fgb', 'geoparquet': 'parquet'}.get(name, name)}"
+        / f"things.{ {'shapefile': 'shp', 'geopackage': 'gpkg', 'flatgeobuf': 'fgb', 'geoparquet': 'parquet'}.get(name, name) }"
     )
     if name in ("parquet", "geoparquet"):
         table = pa.table(

@@ -522,6 +522,10 @@ def _geopackage(things: _Things, path: Path) -> CorpusFile:
             )
             database.commit()
             database.execute("vacuum")
+        # How often it was written to, in two places: GDAL does not always do it equally often.
+        data = bytearray(plain.read_bytes())
+        data[24:28] = data[92:96] = struct.pack(">I", 1)
+        plain.write_bytes(data)
 
     return _packed_ogr(things, path, write_plain, len(shapes))
 

@@ -17,13 +17,16 @@ from geostrata import cli, ledger
 
 GUIDE = (ROOT / "docs/add-a-source.md").read_text()
 DELIVERED = "~/downloads/trees-2024-05-01.csv"
-TREES = """tree_no;species;lon;lat;last_modified
-1;oak;15.5;48.1;2024-05-01T00:00:00Z
-2;elm;15.6;48.2;2024-05-01T00:00:00Z
-2;elm, felled;15.6;48.2;2024-05-02T00:00:00Z
-3;ash;;48.2;2024-05-01T00:00:00Z
-4;fir;915.6;48.2;2024-05-01T00:00:00Z
-"""
+# Two hundred sound trees, and two that are not where a tree can be.
+SOUND = [f"{number};oak;{15 + number / 1000};48.1;2024-05-01T00:00:00Z" for number in range(1, 201)]
+TREES = "\n".join(
+    [
+        "tree_no;species;lon;lat;last_modified",
+        *SOUND,
+        "201;ash;;48.2;2024-05-01T00:00:00Z",
+        "202;fir;915.6;48.2;2024-05-01T00:00:00Z",
+    ]
+)
 
 
 def commands(text: str) -> list[str]:
@@ -60,11 +63,10 @@ def test_add_a_source(town: Town, project: Path, tmp_path: Path, capfd: pytest.C
         else:
             assert program in ("mkdir", "cp"), line
             subprocess.run([program, *arguments], check=True)
-    assert {row["tree_id"]: row["species"] for row in town.rows("silver.trees")} == {
-        "1": "oak",
-        "2": "elm, felled",
-    }
-    (trees,) = [account for account in ledger.accounts() if account.entity == "trees"]
-    assert (trees.landed, trees.accepted, trees.quarantined, trees.superseded) == (5, 2, 2, 1)
+    trees = {row["tree_id"]: row["species"] for row in town.rows("silver.trees")}
+    assert trees == {str(number): "oak" for number in range(1, 201)}
+    (account,) = [account for account in ledger.accounts() if account.entity == "trees"]
+    placed = (account.accepted, account.quarantined, account.superseded)
+    assert (account.landed, placed) == (202, (200, 2, 0))
     out, err = capfd.readouterr()
     assert "Traceback" not in out + err

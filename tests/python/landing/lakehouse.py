@@ -101,8 +101,12 @@ class Lakehouse:
         return [{**row, "reasons": json.loads(row["reasons"])} for row in rows]
 
     def forget(self, entity: str) -> None:
-        """An empty folder and empty tables, for the next test."""
-        for folder in (self.landing / entity).glob("**/*"):
-            if folder.is_file():
-                folder.unlink()
-        self.dbt("run", "--full-refresh", "--select", f"+{entity}")
+        """An empty folder and no tables, for the next test."""
+        from dbt.adapters.sedona import session
+
+        for path in (self.landing / entity).glob("**/*"):
+            if path.is_file():
+                path.unlink()
+        bronze = [f"bronze.{raw}" for raw in ENTITIES[entity]["landed"]]
+        for table in (*bronze, f"silver.{entity}_checked", f"silver.{entity}"):
+            session._root.sql(f"drop table if exists {table}")

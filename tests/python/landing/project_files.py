@@ -7,17 +7,8 @@ from typing import Any
 
 import yaml
 
-FORMATS = (
-    "csv",
-    "flatgeobuf",
-    "geojson",
-    "geojsonl",
-    "geopackage",
-    "geoparquet",
-    "jsonl",
-    "parquet",
-    "shapefile",
-)
+from geostrata.readers.spec import FORMATS
+
 TEXT_FORMATS = ("csv", "geojson", "geojsonl", "jsonl")
 ENTITIES = {
     "things": {
