@@ -40,10 +40,10 @@ kind, path, target = sys.argv[1:]
 began = time.monotonic()
 if kind in ("parquet", "geoparquet"):
     frame = pandas.read_parquet(path)
-    shapes = shapely.from_wkb(frame["geometry"].array)
+    shapes = shapely.from_wkb(frame["geometry"].to_numpy())
 elif kind in ("csv", "jsonl"):
     frame = pandas.read_csv(path) if kind == "csv" else pandas.read_json(path, lines=True)
-    shapes = shapely.from_wkt(frame["geometry"].array)
+    shapes = shapely.from_wkt(frame["geometry"].to_numpy())
 else:
     frame = geopandas.read_file(path)
     shapes = frame.geometry.array
@@ -107,9 +107,10 @@ class Bench:
     def measure(self, name: str, count: int) -> list[str]:
         path = write_file(self.folder / f"{name}_{count}", name, count)
         declared = self._declared(name, path.parent)
-        self._land(declared, self.folder / "warm")
-        land_s, land_mb = self._median(lambda: self._land(declared, self.folder / "landed"))
-        examine_s, _ = self._median(lambda: self._examine(self.folder / "landed"))
+        target = self.folder / f"{name}_{count}.delta"
+        self._land(declared, target)
+        land_s, land_mb = self._median(lambda: self._land(declared, target))
+        examine_s, _ = self._median(lambda: self._examine(target))
         peer_s, peer_mb = self._peer(name, path)
         return [
             name,
@@ -175,7 +176,7 @@ class Bench:
     def _peer(self, name: str, path: Path) -> tuple[float, float]:
         seconds, memory = [], []
         for number in range(self.repeats):
-            target = self.folder / f"peer_{path.stem}_{number}"
+            target = self.folder / f"peer_{path.parent.name}_{number}"
             done = subprocess.run(
                 [sys.executable, "-c", _PEER, name, str(path), str(target)],
                 check=True,
