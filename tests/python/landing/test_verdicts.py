@@ -137,6 +137,7 @@ def _log(lakehouse: Lakehouse) -> Path:
 
 
 def test_a_slip_in_a_release_is_told(lakehouse: Lakehouse, capfd: pytest.CaptureFixture[str]) -> None:
+    lakehouse.land("signs")
     ask = ("run-operation", "release_quarantine", "--args")
     assert "Reasons there are: none" in lakehouse.told(*ask, "{entity: signs, reason: no_such}")
     lakehouse.dbt_fails(*ask, "{entity: sings, reason: x}")
