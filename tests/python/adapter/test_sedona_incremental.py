@@ -47,6 +47,15 @@ def test_new_rows_reads_each_row_once_and_notes_the_version(dbt: Any) -> None:
     assert dbt.sql("select id, name from {schema}.target order by id") == [(i, "y") for i in (1, 2, 3, 4)]
 
 
+def test_an_append_only_table_is_rebuilt_and_stays_one(dbt: Any) -> None:
+    config = "{{ config(materialized='incremental', tblproperties={'delta.appendOnly': 'true'}) }}"
+    dbt.write("models/kept.sql", config + " select {{ var('id', 1) }} as id")
+    dbt.run("run")
+    dbt.run("run", "--full-refresh", "--vars", "{id: 2}")
+    assert dbt.sql("select id from {schema}.kept") == [(2,)]
+    assert ("delta.appendOnly", "true") in dbt.sql("show tblproperties {schema}.kept")
+
+
 def test_a_model_that_only_compiled_leaves_nothing_to_the_next(dbt: Any) -> None:
     """The first model names an unchanged input and then fails to compile; the second, on the same thread, must write."""
     dbt.write("models/source.sql", SOURCE)

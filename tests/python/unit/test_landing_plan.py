@@ -60,7 +60,7 @@ def test_a_pattern_speaks_of_the_path_below_the_folder(tmp_path: Path) -> None:
 
 
 def test_a_shapefile_is_one_file_and_as_new_as_its_newest_part(tmp_path: Path) -> None:
-    for at, name in enumerate(("roads.shp", "roads.dbf", "roads.shx", "parks.zip")):
+    for at, name in enumerate(("roads.shp", "roads.shx", "roads.dbf", "parks.zip")):
         (tmp_path / name).write_bytes(b"x")
         os.utime(tmp_path / name, (at, at))
     found = list_files(declared(tmp_path, "shapefile"))
