@@ -108,6 +108,7 @@ class Bench:
         self.spark = session.thread_session(settings)
 
     def measure(self, name: str, count: int) -> list[str]:
+        print(f"  {name}, {count:,} rows", file=sys.stderr, flush=True)
         path = write_file(self.folder / f"{name}_{count}", name, count)
         declared = self._declared(name, path.parent)
         target = self.folder / f"{name}_{count}.delta"
@@ -131,6 +132,7 @@ class Bench:
         """Ten new files of a hundred rows, beside so many others."""
         found: list[float] = []
         for count in counts:
+            print(f"  ten files beside {count:,}", file=sys.stderr, flush=True)
             folder = self.folder / f"many_{count}"
             write_small_files(folder, 0, count)
             declared = self._declared("csv", folder)

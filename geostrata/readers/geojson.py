@@ -113,9 +113,9 @@ class _Reader:
         # Some programs leave a feature's type away; in a collection such features are taken, too.
         is_feature = kind == "Feature" or (kind is None and "geometry" in found)
         if not is_feature and not is_geometry_type(kind):
+            has = "no type" if kind is None else f"the type {kind!r}"
             raise Refused(
-                self._path,
-                f"its outermost object has the type {kind!r}: no FeatureCollection, Feature or geometry",
+                self._path, f"its outermost object has {has}: no FeatureCollection, Feature or geometry"
             )
         members = [(name, value) for name, value in self._head if name != "crs"]
         return feature_record("feature 1", members, text, self._geometry, len(text))

@@ -17,6 +17,7 @@ import shapely
 from third_party import NOT_SUPPORTED, is_topology, zip_heads
 
 from geostrata.readers import HalfWritten, Refused, check, inspect, landed, read
+from geostrata.readers.inspecting import SourceFacts
 from geostrata.readers.spec import CORRUPT, RESCUED
 
 LOADED, REFUSED, HALF_WRITTEN, UNSUPPORTED = "loaded", "refused", "half written", "not supported"
@@ -38,7 +39,10 @@ class Outcome:
     package: str
     # Below the archive's own folder.
     file: str
+    path: Path
     layer: str | None = None
+    # None: it was not recognised.
+    facts: SourceFacts | None = None
     kind: str = LOADED
     reason: str = ""
     format: str = ""
@@ -64,7 +68,7 @@ def outcomes(package: str, root: Path, path: Path) -> list[Outcome]:
         warnings.simplefilter("ignore")
         layers: list[str] | list[None] = layers_of(path) or [None]
         for layer in layers:
-            outcome = Outcome(package, path.relative_to(root).as_posix(), layer)
+            outcome = Outcome(package, path.relative_to(root).as_posix(), path, layer)
             before = _states(path.parent)
             _read(outcome, path)
             if _states(path.parent) != before:
@@ -105,7 +109,7 @@ def _read(outcome: Outcome, path: Path) -> None:
     file = landed(path)
     try:
         facts = inspect([str(path)], {} if outcome.layer is None else {"layer": outcome.layer})
-        outcome.format, outcome.encoding = facts.format, facts.encoding
+        outcome.facts, outcome.format, outcome.encoding = facts, facts.format, facts.encoding
         spec = facts.spec("rescue")
         try:
             check(file, spec)

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from fnmatch import fnmatch
-from pathlib import Path
 
-import pytest
-from outcomes import HALF_WRITTEN, LOADED, REFUSED, UNSUPPORTED, Outcome, outcomes
-from third_party import PACKAGES, NotFetchedError, fetch, unpack
-
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "formats.md"
-BEGIN, END = "<!-- third-party files: begin -->\n", "<!-- third-party files: end -->\n"
-# Set to 1, the table in the document is written anew instead of compared.
-UPDATE_VARIABLE = "GEOSTRATA_UPDATE_DOCS"
+from document import assert_is_in_the_document
+from outcomes import HALF_WRITTEN, LOADED, REFUSED, UNSUPPORTED, Outcome
+from third_party import PACKAGES
 
 PLAIN = "loaded"
 # Of what was counted in a loaded file: null geometries and values beside the declared columns are no trouble.
@@ -33,25 +26,6 @@ ONLY_OURS = (
         "its type stands behind other members, further than GDAL looks",
     ),
 )
-
-
-@pytest.fixture(scope="session")
-def found(tmp_path_factory: pytest.TempPathFactory) -> list[Outcome]:
-    archives, trouble = {}, ""
-    try:
-        archives = fetch()
-    except NotFetchedError as error:
-        trouble = str(error)
-    if trouble:
-        # Outside of the except block: one line, without the way to it.
-        pytest.fail(f"these tests need the source archives of other packages: {trouble}", pytrace=False)
-    root = tmp_path_factory.mktemp("archives")
-    every = []
-    for package, archive in archives.items():
-        folder = root / f"{package.name}-{package.version}"
-        for path in unpack(archive, folder):
-            every += outcomes(package.title, folder, path)
-    return every
 
 
 def test_nothing_but_the_two_declared_errors_and_each_with_a_sensible_reason(found: list[Outcome]) -> None:
@@ -110,13 +84,7 @@ def test_there_are_enough_files_of_every_kind(found: list[Outcome]) -> None:
 
 
 def test_the_table_in_the_document_is_what_was_found(found: list[Outcome]) -> None:
-    text = DOCUMENT.read_text(encoding="utf-8")
-    head, rest = text.split(BEGIN)
-    _, tail = rest.split(END)
-    now = head + BEGIN + table(found) + END + tail
-    if os.environ.get(UPDATE_VARIABLE) == "1":
-        DOCUMENT.write_text(now, encoding="utf-8")
-    assert DOCUMENT.read_text(encoding="utf-8") == now, f"{UPDATE_VARIABLE}=1 writes the table anew"
+    assert_is_in_the_document("third-party files", table(found))
 
 
 def table(found: list[Outcome]) -> str:

@@ -1,4 +1,4 @@
-"""A small dbt project of its own on the project's macros: two entities, whose files the tests write."""
+"""A small dbt project of its own on the project's macros, whose files the tests write."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,16 @@ class Lakehouse:
     def landing(self) -> Path:
         return self.state / "landing"
 
-    def write_project(self) -> None:
+    def write_project(
+        self,
+        entities: dict[str, Any] = ENTITIES,
+        write_models: Callable[[Path], None] = write_models,
+    ) -> None:
         for name in COPIED:
             shutil.copytree(ROOT / name, self.project / name)
         write_models(self.project / "models")
         settings = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
-        settings["vars"]["entities"] = ENTITIES
+        settings["vars"]["entities"] = entities
         (self.project / "dbt_project.yml").write_text(yaml.safe_dump(settings))
         profiles = yaml.safe_load((ROOT / "profiles/profiles.yml").read_text())
         # A handful of rows: the optimising compiler would cost more than it gains.

@@ -137,13 +137,13 @@ def write_models(models: Path) -> None:
     # Of `signs`, key and expectations stand with the source; of the others with the checked model.
     tables[-1]["config"] = {"meta": {"key": "sign_id", "expectations": SIGN_EXPECTATIONS}}
     tables.append(_source("stops", "csv", {"stop_id": "string", "lon": "double", "lat": "double"}))
-    _write_yaml(
+    write_yaml(
         models / "_sources.yml", {"sources": [{"name": "landing", "schema": "landing", "tables": tables}]}
     )
     for table in tables:
-        _write(models / f"bronze/raw_{table['name']}.sql", _RAW.format(table=table["name"]))
+        write_model(models / f"bronze/raw_{table['name']}.sql", _RAW.format(table=table["name"]))
     growing = "{{ config(on_schema_change='append_new_columns') }}\n\n" + _RAW.format(table="signs")
-    _write(models / "bronze/raw_signs.sql", growing)
+    write_model(models / "bronze/raw_signs.sql", growing)
     _write_silver(models / "silver")
 
 
@@ -156,33 +156,33 @@ def _write_silver(silver: Path) -> None:
         "coalesce(trim(crs), _source_crs) as source_crs",
         "cast(geometry as binary) as landed_geometry",
     ]
-    landed = "\n    union all\n".join(_landed(f"raw_things_{name}", things) for name in FORMATS)
-    _checked(
+    write_checked(
         silver,
         "things",
-        landed,
+        [f"raw_things_{name}" for name in FORMATS],
+        things,
         ["thing_id", "name", "source_crs", "amount", "false as is_deleted", "seen_at"],
     )
-    _entity(silver, "things", "thing_id", ["thing_id", "name", "amount", "source_crs", "seen_at"])
+    write_entity(silver, "things", "thing_id", ["thing_id", "name", "amount", "source_crs", "seen_at"])
     signs = ["sign_id", "label", "height_m", "is_deleted", "updated_at"]
-    landed = _landed("raw_signs", [*signs, "'EPSG:4326' as source_crs", "geometry as landed_geometry"])
-    _checked(
+    write_checked(
         silver,
         "signs",
-        landed,
+        ["raw_signs"],
+        [*signs, "'EPSG:4326' as source_crs", "geometry as landed_geometry"],
         ["sign_id", "label", "height_m", "coalesce(is_deleted, false) as is_deleted", "updated_at"],
     )
-    _entity(silver, "signs", "sign_id", ["sign_id", "label", "height_m", "updated_at"])
-    landed = _landed("raw_stops", ["stop_id", "'EPSG:4326' as source_crs", "lon", "lat"])
-    _checked(
+    write_entity(silver, "signs", "sign_id", ["sign_id", "label", "height_m", "updated_at"])
+    write_checked(
         silver,
         "stops",
-        landed,
+        ["raw_stops"],
+        ["stop_id", "'EPSG:4326' as source_crs", "lon", "lat"],
         ["stop_id", "false as is_deleted", "_source_mtime as updated_at"],
-        ", from_lonlat=true",
+        from_lonlat=True,
     )
-    _entity(silver, "stops", "stop_id", ["stop_id"])
-    _write_yaml(
+    write_entity(silver, "stops", "stop_id", ["stop_id"])
+    write_yaml(
         silver / "_silver.yml",
         {
             "models": [
@@ -222,23 +222,33 @@ def _meta(key: str, expectations: list[dict[str, Any]]) -> dict[str, Any]:
     return {"meta": {"key": key, "expectations": expectations}}
 
 
-def _landed(raw: str, columns: list[str]) -> str:
-    return _LANDED.format(raw=raw, columns=",\n        ".join(columns)).strip("\n")
+def write_checked(
+    silver: Path,
+    entity: str,
+    raws: list[str],
+    landed: list[str],
+    checked: list[str],
+    from_lonlat: bool = False,
+) -> None:
+    rows = [_LANDED.format(raw=raw, columns=",\n        ".join(landed)).strip("\n") for raw in raws]
+    text = _CHECKED.format(
+        landed="\n    union all\n".join(rows),
+        columns=",\n    ".join(checked),
+        lonlat=", from_lonlat=true" if from_lonlat else "",
+    )
+    write_model(silver / f"{entity}_checked.sql", text)
 
 
-def _checked(silver: Path, entity: str, landed: str, columns: list[str], lonlat: str = "") -> None:
-    text = _CHECKED.format(landed=landed, columns=",\n    ".join(columns), lonlat=lonlat)
-    _write(silver / f"{entity}_checked.sql", text)
+def write_entity(silver: Path, entity: str, key: str, columns: list[str]) -> None:
+    write_model(
+        silver / f"{entity}.sql", _ENTITY.format(entity=entity, key=key, columns=",\n    ".join(columns))
+    )
 
 
-def _entity(silver: Path, entity: str, key: str, columns: list[str]) -> None:
-    _write(silver / f"{entity}.sql", _ENTITY.format(entity=entity, key=key, columns=",\n    ".join(columns)))
-
-
-def _write(path: Path, text: str) -> None:
+def write_model(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text.lstrip("\n"))
 
 
-def _write_yaml(path: Path, content: dict[str, Any]) -> None:
-    _write(path, yaml.safe_dump({"version": 2, **content}, sort_keys=False))
+def write_yaml(path: Path, content: dict[str, Any]) -> None:
+    write_model(path, yaml.safe_dump({"version": 2, **content}, sort_keys=False))
