@@ -271,7 +271,7 @@ def test_a_missing_comma_between_features(tmp_path: Path) -> None:
     [
         ("id,name\n1,2\n", "begins with"),
         ('{"type":"Topology","objects":{}}', "'Topology'"),
-        ("{}", "None"),
+        ("{}", "no type"),
         (feature("{}") + "\n" + feature("{}"), "declare format geojsonl"),
         ('{"type":"FeatureCollection","features":[]} {}', "more follows"),
         ('{"type" "FeatureCollection"}' + " " * 20, "not JSON"),
