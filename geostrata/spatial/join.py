@@ -1,0 +1,221 @@
+"""The spatial join: which plan, and the plan itself.
+
+    broadcast right    the right side is small: every worker holds it, indexed, and the left side streams by in Arrow batches
+    broadcast left     the same the other way round, where only pairs are wanted
+    tiles              neither is small: both are dealt out by tiles, and each tile is joined like a small side
+
+Every plan asks GEOS (or geodesics, for dwithin) about the shapes themselves: plans differ in time, never in the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from geostrata.errors import GeostrataError
+from geostrata.spatial.batches import SmallSide, check_no_clash, chosen_columns, gathered
+from geostrata.spatial.pairs import ShapeIndex
+from geostrata.spatial.wkb import shapes_of
+
+MACRO = "spatial_join"
+MIRRORED = {"contains": "within", "within": "contains", "intersects": "intersects", "dwithin": "dwithin"}
+KINDS = ("inner", "left", "anti")
+BROADCAST_RIGHT, BROADCAST_LEFT, TILES = PLANS = ("broadcast right", "broadcast left", "tiles")
+# Of a side that every worker holds. Parsed and prepared, shapes take about five times their size.
+BROADCAST_BYTES = 128 << 20
+# Beside these columns of the contract, a join wants what is said of a shape: its own columns.
+_NOT_BY_DEFAULT = ("geometry", "bbox", "h3", "source_crs", "updated_at")
+
+
+@dataclass(frozen=True)
+class JoinSpec:
+    predicate: str = "intersects"
+    how: str = "inner"
+    left_columns: Any = None
+    right_columns: Any = None
+    distance_m: float | None = None
+    left_geometry: str = "geometry"
+    right_geometry: str = "geometry"
+    plan: str | None = None
+
+    def __post_init__(self) -> None:
+        _check("predicate", self.predicate, tuple(MIRRORED))
+        _check("how", self.how, KINDS)
+        if self.plan is not None:
+            _check("plan", self.plan, PLANS)
+        if self.plan == BROADCAST_LEFT and self.how != "inner":
+            raise GeostrataError(
+                f"{MACRO}: plan '{BROADCAST_LEFT}' gives pairs only; how must be inner, got {self.how}"
+            )
+        if (self.predicate == "dwithin") != (self.distance_m is not None):
+            raise GeostrataError(f"{MACRO}: distance_m belongs to predicate dwithin, and dwithin needs it")
+        if self.distance_m is not None and not self.distance_m >= 0:
+            raise GeostrataError(f"{MACRO}: distance_m must be 0 or more, got {self.distance_m}")
+
+
+@dataclass(frozen=True)
+class JoinPlan:
+    frame: Any
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Of the outcome, by their names in the two sides."""
+
+    left: dict[str, str]
+    right: dict[str, str]
+    left_geometry: str
+    right_geometry: str
+    schema: Any = field(repr=False)
+
+    def of_left(self) -> list[str]:
+        return list(dict.fromkeys([self.left_geometry, *self.left]))
+
+    def of_right(self) -> list[str]:
+        return list(dict.fromkeys([self.right_geometry, *self.right]))
+
+
+def spatial_join(spark: Any, left: Any, right: Any, spec: JoinSpec) -> Any:
+    return plan_join(spark, left, right, spec).frame
+
+
+def plan_join(spark: Any, left: Any, right: Any, spec: JoinSpec) -> JoinPlan:
+    columns = _columns(left, right, spec)
+    left, right = left.select(*columns.of_left()), right.select(*columns.of_right())
+    name, why = _choose(left, right, spec)
+    if name == TILES:
+        from geostrata.spatial import tiles
+
+        dealt = tiles.tiles_for(left, right, columns)
+        frame = tiles.joined_by_tiles(left, right, spec, columns, dealt)
+        why = f"{why}, in {dealt.count:,} tiles"
+    elif name == BROADCAST_LEFT:
+        flipped = replace(
+            columns,
+            left=columns.right,
+            right=columns.left,
+            left_geometry=columns.right_geometry,
+            right_geometry=columns.left_geometry,
+        )
+        mirrored = replace(spec, predicate=MIRRORED[spec.predicate])
+        frame = _streamed(spark, right, left, mirrored, flipped, columns.schema)
+    else:
+        frame = _streamed(spark, left, right, spec, columns, columns.schema)
+    return JoinPlan(frame, name, why)
+
+
+def _streamed(spark: Any, left: Any, right: Any, spec: JoinSpec, columns: Columns, schema: Any) -> Any:
+    make_index = partial(make_indexed, spec=spec, columns=columns)
+    side = SmallSide(spark, right.toArrow(), make_index)
+
+    def run(batches: Any) -> Any:
+        indexed = side.index()
+        for table in gathered(batches):
+            yield from indexed.join(table).select(schema.names).to_batches()
+
+    return left.mapInArrow(run, schema)
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """A right side that is ready for any batch of the left."""
+
+    index: Any
+    right: pa.Table
+    columns: Columns
+    how: str
+
+    def join(self, table: pa.Table) -> pa.Table:
+        left, right = self.index.find(table.column(self.columns.left_geometry))
+        if self.how != "inner":
+            lonely = np.setdiff1d(np.arange(table.num_rows), left)
+            if self.how == "anti":
+                left, right = lonely, lonely[:0]
+            else:
+                left, right = np.append(left, lonely), np.append(right, np.full(len(lonely), -1))
+        return self.rows(table, left, right)
+
+    def rows(self, table: pa.Table, left: Any, right: Any) -> pa.Table:
+        found = {alias: table.column(name).take(pa.array(left)) for name, alias in self.columns.left.items()}
+        if self.how != "anti":
+            numbers = pa.array(right, mask=right < 0)
+            found |= {
+                alias: self.right.column(name).take(numbers) for name, alias in self.columns.right.items()
+            }
+        return pa.table(found)
+
+
+def make_indexed(right: pa.Table, spec: JoinSpec, columns: Columns) -> Indexed:
+    shapes = shapes_of(right.column(columns.right_geometry))
+    if spec.predicate == "dwithin":
+        from geostrata.spatial.within_distance import WithinDistanceIndex
+
+        index: Any = _ByShapes(WithinDistanceIndex.of(shapes, spec.distance_m))
+    else:
+        index = ShapeIndex(shapes, spec.predicate)
+    return Indexed(index, right.select(list(columns.right)), columns, spec.how)
+
+
+@dataclass(frozen=True)
+class _ByShapes:
+    index: Any
+
+    def find(self, column: Any) -> tuple[Any, Any]:
+        left, right = self.index.find(shapes_of(column))
+        return left, right
+
+
+def _choose(left: Any, right: Any, spec: JoinSpec) -> tuple[str, str]:
+    left_bytes, right_bytes = size_in_bytes(left), size_in_bytes(right)
+    sizes = (
+        f"left {_megabytes(left_bytes)}, right {_megabytes(right_bytes)}, limit {_megabytes(BROADCAST_BYTES)}"
+    )
+    if spec.plan is not None:
+        return spec.plan, f"as told ({sizes})"
+    if right_bytes <= BROADCAST_BYTES:
+        return BROADCAST_RIGHT, f"the right side is small ({sizes})"
+    if left_bytes <= BROADCAST_BYTES and spec.how == "inner":
+        return BROADCAST_LEFT, f"the left side is small, the right one is not ({sizes})"
+    return TILES, f"no side is small enough for every worker ({sizes})"
+
+
+def size_in_bytes(frame: Any) -> int:
+    """Spark's own estimate, from the sizes of the files that are left after pruning."""
+    return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / (1 << 20):,.1f} MB" if size < 1 << 50 else "of unknown size"
+
+
+def _columns(left: Any, right: Any, spec: JoinSpec) -> Columns:
+    from pyspark.sql.types import StructField, StructType
+
+    for side, frame, geometry in (("left", left, spec.left_geometry), ("right", right, spec.right_geometry)):
+        if geometry not in frame.columns:
+            raise GeostrataError(
+                f"{MACRO}: the {side} side has no column {geometry}; name its geometry in {side}_geometry"
+            )
+    ours = chosen_columns(MACRO, "left", spec.left_columns, left.columns, left.columns)
+    own = [name for name in right.columns if name not in _NOT_BY_DEFAULT and not name.startswith("_")]
+    theirs = (
+        chosen_columns(MACRO, "right", spec.right_columns, right.columns, own) if spec.how != "anti" else {}
+    )
+    check_no_clash(MACRO, ours, theirs)
+    fields = [
+        StructField(alias, frame.schema[name].dataType, True)
+        for frame, names in ((left, ours), (right, theirs))
+        for name, alias in names.items()
+    ]
+    return Columns(ours, theirs, spec.left_geometry, spec.right_geometry, StructType(fields))
+
+
+def _check(what: str, value: Any, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise GeostrataError(f"{MACRO}: {what} must be one of {', '.join(allowed)}, got {value}")

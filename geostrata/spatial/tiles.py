@@ -1,0 +1,178 @@
+"""The join of two large sides: both are dealt out by tiles, so that every pair that may meet comes together somewhere.
+
+A shape goes to every tile that its box touches; a pair that meets in several tiles is reported by one of them: the tile in
+which the boxes' common part begins. Tiles hold about the same number of shapes each, wherever those are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import shapely
+
+from geostrata.spatial.batches import gathered
+from geostrata.spatial.boxes import TURNS, grown
+from geostrata.spatial.join import Columns, Indexed, JoinSpec, make_indexed, size_in_bytes
+from geostrata.spatial.wkb import shapes_of
+
+# Of both sides in one tile, in bytes: what a worker holds at a time.
+TILE_BYTES = 16 << 20
+_SAMPLE = 20_000
+# A row of a few numbers and a point. Wider rows only make the sample smaller.
+_LEAST_ROW = 64
+_TILE, _ROW = "_tile", "_left_row"
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """A box is split where the middle of a sample lies, across and along in turn, until there are enough leaves."""
+
+    axis: Any
+    at: Any
+    # Children of a split: the next splits, or -1 - leaf.
+    low: Any
+    high: Any
+
+    @property
+    def count(self) -> int:
+        return len(self.axis) + 1
+
+    @classmethod
+    def of(cls, centres: Any, count: int) -> Tiles:
+        made: list[list[Any]] = []
+        leaves = 0
+
+        def split(points: Any, wanted: int, axis: int) -> int:
+            nonlocal leaves
+            if wanted <= 1 or len(points) < 2:
+                leaves += 1
+                return -leaves
+            number = len(made)
+            middle = float(np.median(points[:, axis]))
+            node: list[Any] = [axis, middle, 0, 0]
+            made.append(node)
+            is_low = points[:, axis] < middle
+            node[2] = split(points[is_low], wanted // 2, 1 - axis)
+            node[3] = split(points[~is_low], wanted - wanted // 2, 1 - axis)
+            return number
+
+        root = split(centres, count, 0)
+        if root < 0:
+            return cls(*(np.empty(0) for _ in range(4)))
+        columns = list(zip(*made, strict=True))
+        return cls(np.array(columns[0]), np.array(columns[1]), np.array(columns[2]), np.array(columns[3]))
+
+    def of_boxes(self, boxes: Any) -> tuple[Any, Any]:
+        """Numbers of boxes and of the tiles they touch; a box without bounds touches none."""
+        numbers: list[Any] = []
+        tiles: list[Any] = []
+        known = np.flatnonzero(~np.isnan(boxes).any(axis=1))
+        waiting = [(0 if len(self.axis) else -1, known)]
+        while waiting:
+            node, those = waiting.pop()
+            if not len(those):
+                continue
+            if node < 0:
+                numbers.append(those)
+                tiles.append(np.full(len(those), -1 - node))
+                continue
+            axis, at = int(self.axis[node]), self.at[node]
+            waiting.append((int(self.low[node]), those[boxes[those, axis] < at]))
+            waiting.append((int(self.high[node]), those[boxes[those, axis + 2] >= at]))
+        nothing = np.empty(0, np.int64)
+        return np.concatenate([nothing, *numbers]), np.concatenate([nothing, *tiles])
+
+    def of_points(self, points: Any) -> Any:
+        """The tile of each point, in the order of the points."""
+        numbers, tiles = self.of_boxes(np.column_stack([points, points]))
+        found = np.full(len(points), -1)
+        found[numbers] = tiles
+        return found
+
+
+def joined_by_tiles(left: Any, right: Any, spec: JoinSpec, columns: Columns, tiles: Tiles) -> Any:
+    from pyspark.sql.functions import monotonically_increasing_id
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    numbered = left.withColumn(_ROW, monotonically_increasing_id())
+    metres = spec.distance_m or 0.0
+    dealt_left = _dealt(numbered, columns.left_geometry, tiles, 0.0)
+    dealt_right = _dealt(right, columns.right_geometry, tiles, metres)
+    schema = StructType([*columns.schema.fields, StructField(_ROW, LongType())])
+    pairs_only = replace(spec, how="inner")
+
+    def join_tile(ours: pa.Table, theirs: pa.Table) -> pa.Table:
+        indexed = make_indexed(theirs, pairs_only, columns)
+        return _join_tile(indexed, ours, theirs, tiles, columns, metres).select(schema.names)
+
+    pairs = dealt_left.groupBy(_TILE).cogroup(dealt_right.groupBy(_TILE)).applyInArrow(join_tile, schema)
+    if spec.how == "inner":
+        return pairs.drop(_ROW)
+    # Only now it is known who met nobody in any tile.
+    ours = numbered.selectExpr(_ROW, *(f"`{name}` as `{alias}`" for name, alias in columns.left.items()))
+    if spec.how == "anti":
+        return ours.join(pairs, _ROW, "left_anti").drop(_ROW)
+    theirs = pairs.select(_ROW, *(f"`{alias}`" for alias in columns.right.values()))
+    return ours.join(theirs, _ROW, "left").select(*(f"`{name}`" for name in columns.schema.names))
+
+
+def _join_tile(
+    indexed: Indexed, ours: pa.Table, theirs: pa.Table, tiles: Tiles, columns: Columns, metres: float
+) -> pa.Table:
+    geometry = ours.column(columns.left_geometry)
+    left, right = indexed.index.find(geometry)
+    if ours.num_rows and len(left):
+        boxes = shapely.bounds(shapes_of(geometry))[left]
+        others = grown(shapely.bounds(shapes_of(theirs.column(columns.right_geometry))), metres)[right]
+        is_ours = tiles.of_points(_begin(boxes, others)) == ours.column(_TILE)[0].as_py()
+        left, right = left[is_ours], right[is_ours]
+    found = indexed.rows(ours, left, right)
+    return found.append_column(_ROW, ours.column(_ROW).take(pa.array(left)))
+
+
+def _begin(boxes: Any, others: Any) -> Any:
+    """Where the common part of two boxes begins; where they meet only beyond the antimeridian, after a turn."""
+    begin = np.full((len(boxes), 2), np.nan)
+    for turn in TURNS:
+        turned = np.add(others, (turn, 0, turn, 0))
+        low, high = np.maximum(boxes[:, :2], turned[:, :2]), np.minimum(boxes[:, 2:], turned[:, 2:])
+        is_first = np.isnan(begin[:, 0]) & (low <= high).all(axis=1)
+        begin[is_first] = low[is_first]
+    return begin
+
+
+def _dealt(frame: Any, geometry: str, tiles: Tiles, metres: float) -> Any:
+    """Every row as often as it touches tiles."""
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    schema = StructType([*frame.schema.fields, StructField(_TILE, LongType())])
+
+    def deal(batches: Any) -> Any:
+        for table in gathered(batches):
+            boxes = grown(shapely.bounds(shapes_of(table.column(geometry))), metres)
+            turned = [np.add(boxes, (turn, 0, turn, 0)) for turn in (TURNS if metres else TURNS[:1])]
+            found = [tiles.of_boxes(those) for those in turned]
+            numbers, those = (np.concatenate(side) for side in zip(*found, strict=True))
+            once = np.unique(np.column_stack([numbers, those]), axis=0).astype(np.int64)
+            dealt = table.take(pa.array(once[:, 0])).append_column(_TILE, pa.array(once[:, 1]))
+            yield from dealt.to_batches()
+
+    return frame.mapInArrow(deal, schema)
+
+
+def tiles_for(left: Any, right: Any, columns: Columns) -> Tiles:
+    sizes = size_in_bytes(left), size_in_bytes(right)
+    sides = ((left, columns.left_geometry), (right, columns.right_geometry))
+    samples = [_centres(frame, name, size) for (frame, name), size in zip(sides, sizes, strict=True)]
+    return Tiles.of(np.concatenate(samples), -(-sum(sizes) // TILE_BYTES))
+
+
+def _centres(frame: Any, geometry: str, size: int) -> Any:
+    share = min(1.0, _SAMPLE / max(1, size // _LEAST_ROW))
+    sample = frame.select(geometry).sample(share, seed=1).toArrow()
+    boxes = shapely.bounds(shapes_of(sample.column(geometry)))
+    boxes = boxes[~np.isnan(boxes).any(axis=1)]
+    return (boxes[:, :2] + boxes[:, 2:]) / 2

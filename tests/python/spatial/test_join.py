@@ -1,0 +1,167 @@
+"""The join as models call it, by every plan, against every pair tested."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import shapely
+from workbench import Workbench
+
+from geostrata.spatial import tiles
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
+from spatial_shapes import awkward_points, awkward_shapes, random_shapes
+
+PLANS = ("broadcast right", "broadcast left", "tiles")
+PREDICATES = ("contains", "within", "intersects")
+
+
+@pytest.fixture(scope="module")
+def left() -> Any:
+    chance = np.random.default_rng(31)
+    shapes = np.append(awkward_shapes(), random_shapes(chance, 60))
+    return np.append(shapes, shapely.points(awkward_points(shapes, chance, 60)))
+
+
+@pytest.fixture(scope="module")
+def right() -> Any:
+    return np.append(random_shapes(np.random.default_rng(32), 60), awkward_shapes())
+
+
+@pytest.fixture(scope="module")
+def sides(bench: Workbench, left: Any, right: Any) -> tuple[str, str]:
+    return bench.table("lefts", rows(left, "left_id")), bench.table("rights", rows(right, "right_id"))
+
+
+@pytest.fixture(scope="module")
+def joined(bench: Workbench, sides: tuple[str, str]) -> dict[str, pa.Table]:
+    """Every predicate by every plan, in one run."""
+    models = {}
+    for predicate in PREDICATES:
+        for plan in PLANS:
+            models[name(predicate, plan)] = model(sides, predicate=predicate, plan=plan)
+            if plan != "broadcast left":
+                for how in ("left", "anti"):
+                    models[name(predicate, plan, how)] = model(sides, predicate=predicate, plan=plan, how=how)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiles, "TILE_BYTES", 2_000)
+        return bench.run(models)
+
+
+def name(predicate: str, plan: str, how: str = "inner") -> str:
+    return f"{predicate}_{plan.replace(' ', '_')}_{how}"
+
+
+def model(sides: tuple[str, str], **how: Any) -> str:
+    columns = "left_columns=['left_id'], right_columns={'right_id': 'met_id'}"
+    how.setdefault("how", "inner")
+    columns = columns if how["how"] != "anti" else "left_columns=['left_id']"
+    given = ", ".join(f"{key}={value!r}" for key, value in how.items())
+    return f"select * from {{{{ spatial_join({sides[0]!r}, {sides[1]!r}, {columns}, {given}) }}}}"
+
+
+def rows(shapes: Any, key: str) -> pa.Table:
+    wkb = pa.array(shapely.to_wkb(shapes).tolist(), pa.binary())
+    return pa.table(
+        {key: np.arange(len(shapes)), "geometry": wkb, "note": ["same name on both sides"] * len(shapes)}
+    )
+
+
+def expected(left: Any, right: Any, predicate: str) -> list[tuple[int, int]]:
+    found = getattr(shapely, predicate)(left[:, None], right[None, :])
+    return [(int(a), int(b)) for a, b in np.argwhere(found)]
+
+
+def pairs(table: pa.Table) -> list[tuple[int, int]]:
+    found = zip(table["left_id"].to_pylist(), table["met_id"].to_pylist(), strict=True)
+    return sorted(found, key=lambda pair: (pair[0], -1 if pair[1] is None else pair[1]))
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("predicate", PREDICATES)
+def test_pairs_are_those_of_brute_force(
+    joined: dict[str, pa.Table], left: Any, right: Any, predicate: str, plan: str
+) -> None:
+    assert pairs(joined[name(predicate, plan)]) == expected(left, right, predicate)
+
+
+@pytest.mark.parametrize("plan", ["broadcast right", "tiles"])
+@pytest.mark.parametrize("predicate", PREDICATES)
+def test_left_and_anti_joins_keep_who_meets_nobody(
+    joined: dict[str, pa.Table], left: Any, right: Any, predicate: str, plan: str
+) -> None:
+    met = expected(left, right, predicate)
+    lonely = sorted(set(range(len(left))) - {number for number, _ in met})
+    assert lonely
+    anti = joined[name(predicate, plan, "anti")]
+    assert (anti.column_names, sorted(anti["left_id"].to_pylist())) == (["left_id"], lonely)
+    both = [*met, *((number, None) for number in lonely)]
+    both.sort(key=lambda pair: (pair[0], -1 if pair[1] is None else pair[1]))
+    assert pairs(joined[name(predicate, plan, "left")]) == both
+
+
+def test_by_default_all_of_the_left_and_what_is_said_of_the_right(
+    bench: Workbench, sides: tuple[str, str]
+) -> None:
+    ours, theirs = sides
+    named = f"select * from {{{{ spatial_join({ours!r}, {theirs!r}, right_columns=['right_id']) }}}}"
+    (table,) = bench.run({"by_default": named}).values()
+    assert table.column_names == ["left_id", "geometry", "note", "right_id"]
+    message = bench.error(f"select * from {{{{ spatial_join({ours!r}, {theirs!r}) }}}}")
+    assert "spatial_join: note would come twice" in message and "right_columns" in message
+
+
+def test_a_side_may_be_a_statement_and_have_a_condition(
+    bench: Workbench, sides: tuple[str, str], left: Any, right: Any
+) -> None:
+    ours, theirs = sides
+    sql = (
+        f"select * from {{{{ spatial_join({ours!r}, '(select right_id, geometry from {theirs} where right_id < 40)', "
+        "left_columns=['left_id'], right_columns={'right_id': 'met_id'}, left_where='left_id >= 10', right_where='right_id >= 5') }}}}"
+    ).replace("}}}}", "}}")
+    (table,) = bench.run({"conditions": sql}).values()
+    assert pairs(table) == [(a, b) for a, b in expected(left, right, "intersects") if a >= 10 and 5 <= b < 40]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            "predicate='touches'",
+            "predicate must be one of contains, within, intersects, dwithin, got touches",
+        ),
+        ("how='outer'", "how must be one of inner, left, anti, got outer"),
+        ("predicate='dwithin'", "distance_m belongs to predicate dwithin, and dwithin needs it"),
+        ("distance_m=5", "distance_m belongs to predicate dwithin"),
+        ("left_geometry='shape'", "the left side has no column shape; name its geometry in left_geometry"),
+        (
+            "right_columns=['nothing']",
+            "the right side has no column nothing; it has geometry, note, right_id",
+        ),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    bench: Workbench, sides: tuple[str, str], given: str, said: str
+) -> None:
+    message = bench.error(f"select * from {{{{ spatial_join({sides[0]!r}, {sides[1]!r}, {given}) }}}}")
+    assert f"spatial_join: {said}" in message
+
+
+def test_shapes_are_dealt_out_to_many_tiles(
+    bench: Workbench, sides: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tiles, "TILE_BYTES", 2_000)
+    lines = bench.told(model(sides, plan="tiles", explain=True))
+    counts = [int(found) for line in lines for found in re.findall(r"in (\d+) tiles", line)]
+    assert len(counts) == 1 and counts[0] > 20
+
+
+def test_explain_says_which_plan_and_why(bench: Workbench, sides: tuple[str, str]) -> None:
+    lines = bench.told(model(sides, explain=True))
+    assert any("broadcast right: the right side is small (left " in line for line in lines)
