@@ -2,10 +2,13 @@
 #
 #   PYTHON   the Python to build the environment with, 3.11 to 3.13    make run PYTHON=python3.12
 #   SCALE    size of the demo town                                     make run SCALE=5
+#   CASES    which parts of the benchmark, and SIZE in millions of points   make bench CASES=zones SIZE=0.5
 #   ARGS     passed on to the program behind the target                make unit ARGS="-k bootstrap"
 
 PYTHON ?= python3
 SCALE ?=
+CASES ?=
+SIZE ?=
 ARGS ?=
 
 BIN := .venv/bin
@@ -19,8 +22,8 @@ SQL := $(wildcard models snapshots tests/generic tests/singular)
 .DEFAULT_GOAL := help
 # Steps follow each other, with `make -j` as well: they share one environment and one metastore.
 .NOTPARALLEL:
-.PHONY: help setup run test lint format unit integration landing-test test-formats adapter-test test-faults bench-run bench-landing doctor docs lock \
-        clean clean-state clean-env
+.PHONY: help setup run test lint format unit integration landing-test spatial-test test-formats adapter-test test-faults \
+        bench bench-small bench-peers bench-run bench-landing doctor docs lock clean clean-state clean-env
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -31,7 +34,8 @@ setup: ## install the locked environment into .venv (nothing to do: milliseconds
 run: setup ## set up, make the demo data if there is none, build everything, show what came of it
 	@$(BIN)/geostrata run $(if $(SCALE),--scale $(SCALE)) $(ARGS)
 
-test: lint unit integration landing-test ## everything that must hold, cheapest first
+test: lint unit ## everything that must hold, cheapest first
+	@$(BIN)/python scripts/side_by_side.py "integration" "landing-test spatial-test"
 
 lint: setup ## ruff, mypy and sqlfluff: seconds, no Spark
 	@$(BIN)/ruff check --quiet .
@@ -53,6 +57,9 @@ integration: setup ## tests that run dbt on the embedded Spark, and kill it twic
 landing-test: setup ## tests that land files of every kind and in every order: minutes
 	@$(BIN)/pytest -q tests/python/landing $(ARGS)
 
+spatial-test: setup ## tests that ask every spatial macro, and compare with brute force: minutes
+	@$(BIN)/pytest -q tests/python/spatial $(ARGS)
+
 test-formats: setup ## read the spatial files of other packages' test data, downloaded once: minutes
 	@$(BIN)/pytest -q tests/python/formats $(ARGS)
 
@@ -61,6 +68,19 @@ adapter-test: setup ## dbt's own conformance suite and ours against dbt-sedona: 
 
 test-faults: setup ## kill twenty runs at random moments and check what is left: half an hour
 	@KILLS=$(or $(KILLS),20) $(BIN)/pytest -q -s tests/python/integration/test_killed_runs.py $(ARGS)
+
+bench: bench-peers ## joins, windows, neighbours and overlays against DuckDB, SedonaDB, GeoPandas, PostGIS and plain Sedona
+	@$(BIN)/python -m benchmarks.spatial $(if $(CASES),--cases $(CASES)) $(if $(SIZE),--sizes $(SIZE)) $(ARGS)
+
+# In a folder of its own, so that the figures of a real run stay.
+bench-small: bench-peers ## the same at a small size, for its answers only
+	@$(BIN)/python -m benchmarks.spatial --sizes 0.01 --repeats 1 --folder target/bench-small $(ARGS)
+
+bench-peers: setup ## install what the benchmark compares with
+	@cmp -s benchmarks/requirements.lock .venv/bench-peers.lock && $(BIN)/python -c 'import duckdb, matplotlib, sedonadb' 2>/dev/null || { \
+		echo "Installing what the benchmark compares with"; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r benchmarks/requirements.lock \
+			&& cp benchmarks/requirements.lock .venv/bench-peers.lock; }
 
 bench-run: setup ## time `make run` stage by stage, fresh and repeated
 	@$(BIN)/python benchmarks/run.py $(if $(SCALE),--scale $(SCALE)) $(ARGS)
@@ -79,6 +99,9 @@ lock: setup ## write requirements.lock anew from pyproject.toml
 	@$(BIN)/uv pip compile --quiet --universal --no-strip-extras --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-header --no-emit-package dbt-sedona \
 		--extra dev $(ARGS) pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-header \
+		--constraint requirements.lock $(ARGS) benchmarks/requirements.in -o benchmarks/requirements.lock
 
 clean: ## remove what tools leave behind (caches, dbt's target and logs); data stays
 	@rm -rf target logs dbt_packages .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -205,7 +205,9 @@ def _blobs(
             for times in (2, 3, 5, 11, 23)
         )
         radius = reach * step * (0.8 + waves + chance.uniform(-raggedness, raggedness, size) / 10)
-        shapes.append(shapely.Polygon(middle + radius[:, None] * np.column_stack([np.cos(turn), np.sin(turn)])))
+        shapes.append(
+            shapely.Polygon(middle + radius[:, None] * np.column_stack([np.cos(turn), np.sin(turn)]))
+        )
     found = np.array(shapes)
     assert shapely.is_valid(found).all()
     return found

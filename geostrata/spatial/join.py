@@ -156,7 +156,7 @@ def make_indexed(right: pa.Table, spec: JoinSpec, columns: Columns) -> Indexed:
     if spec.predicate == "dwithin":
         from geostrata.spatial.within_distance import WithinDistanceIndex
 
-        index: Any = _ByShapes(WithinDistanceIndex.of(shapes, spec.distance_m))
+        index: Any = _ByShapes(WithinDistanceIndex.of(shapes, spec.distance_m or 0.0))
     else:
         index = ShapeIndex(shapes, spec.predicate)
     return Indexed(index, right.select(list(columns.right)), columns, spec.how)

@@ -33,7 +33,12 @@ def point_coordinates(column: Any) -> tuple[Any, Any] | None:
 
 def shapes_of(column: Any) -> Any:
     """Shapely's geometries; what is missing or can't be read is none."""
-    values = _contiguous(column).to_numpy(zero_copy_only=False)
+    return shapes_of_values(_contiguous(column).to_numpy(zero_copy_only=False))
+
+
+def shapes_of_values(values: Any) -> Any:
+    """The same of a sequence of bytes."""
+    values = np.asarray(values, dtype=object)
     with np.errstate(invalid="ignore"):
         return np.asarray(shapely.from_wkb(values, on_invalid="ignore"), dtype=object)
 

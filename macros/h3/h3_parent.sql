@@ -1,10 +1,11 @@
-{#
-  Bits 52 to 55 of a cell are its resolution; below them each resolution from 1 to 15 has three bits for its digit, unused
-  ones all set. A parent is the cell with another resolution and the finer digits set.
-#}
+{# A parent is the cell with another resolution and the finer digits set: see _h3_bits. #}
 {% macro h3_parent(cell, resolution) -%}
     {%- do _check_h3_resolution('h3_parent', resolution) -%}
+    {%- set cell = '(' ~ cell ~ ')' -%}
     {%- set other_bits = -1 - 15 * 2 ** 52 -%}
     {%- set new_bits = resolution * 2 ** 52 + 8 ** (15 - resolution) - 1 -%}
-    ({{ cell }} & {{ other_bits }} | {{ new_bits }})
+    case
+        when {{ h3_is_valid(cell) }} and {{ _h3_level(cell) }} >= {{ resolution }}
+            then {{ cell }} & {{ other_bits }} | {{ new_bits }}
+    end
 {%- endmacro %}

@@ -6,6 +6,13 @@
     left, right, predicate='intersects', how='inner', left_columns=none, right_columns=none, distance_m=none,
     left_geometry='geometry', right_geometry='geometry', left_where=none, right_where=none, plan=none, explain=false
 ) %}
+    {# The rows of a unit test, or an ephemeral model, are part of the statement: only SQL can see them. #}
+    {%- if left.is_cte or right.is_cte -%}
+        {{ return(_spatial_join_sql(
+            left, right, predicate, how, left_columns, right_columns, distance_m, left_geometry, right_geometry,
+            left_where, right_where
+        )) }}
+    {%- endif -%}
     {%- set view = _view_name('spatial_join') -%}
     {%- if not _runs_statements() -%}
         {{ return(view) }}

@@ -4,46 +4,18 @@
 
 with
 
-telemetry as (
-
-    select
-        device_id,
-        date(event_ts) as event_date,
-        st_geomfromwkb(geometry) as point
-
-    from {{ ref('telemetry') }}
-
-),
-
-parcels as (
-
-    select
-        parcel_id,
-        st_geomfromwkb(geometry) as shape
-
-    from {{ ref('parcels') }}
-
-),
-
-recomputed_events as (
-
-    select * from telemetry
-    where {{ recomputed }}
-
-),
-
 -- an event on a border belongs to each parcel that it touches
 visits as (
 
     select
-        parcels.parcel_id,
-        recomputed_events.device_id,
-        recomputed_events.event_date
+        parcel_id,
+        device_id,
+        date(event_ts) as event_date
 
-    from recomputed_events
-
-    inner join parcels
-        on st_intersects(parcels.shape, recomputed_events.point)
+    from {{ spatial_join(
+        ref('telemetry'), ref('parcels'), left_columns=['device_id', 'event_ts'], right_columns=['parcel_id'],
+        left_where=recomputed | replace('event_date', 'date(event_ts)')
+    ) }}
 
 )
 

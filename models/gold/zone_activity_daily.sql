@@ -2,45 +2,17 @@
 
 with
 
-telemetry as (
-
-    select
-        device_id,
-        date(event_ts) as event_date,
-        st_geomfromwkb(geometry) as point
-
-    from {{ ref('telemetry') }}
-
-),
-
-zones as (
+visits as (
 
     select
         zone_id,
-        st_geomfromwkb(geometry) as shape
+        device_id,
+        date(event_ts) as event_date
 
-    from {{ ref('zones') }}
-
-),
-
-recomputed_events as (
-
-    select * from telemetry
-    where {{ recomputed }}
-
-),
-
-visits as (
-
-    select /*+ broadcast(zones) */
-        zones.zone_id,
-        recomputed_events.device_id,
-        recomputed_events.event_date
-
-    from recomputed_events
-
-    inner join zones
-        on st_intersects(zones.shape, recomputed_events.point)
+    from {{ spatial_join(
+        ref('telemetry'), ref('zones'), left_columns=['device_id', 'event_ts'], right_columns=['zone_id'],
+        left_where=recomputed | replace('event_date', 'date(event_ts)')
+    ) }}
 
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,12 @@ class Workbench:
         }
         kept["model-paths"], kept["test-paths"] = ["models"], ["tests"]
         kept["models"] = {"+file_format": "delta", "+materialized": "table", "+schema": "tried"}
+        profiles = yaml.safe_load((ROOT / "profiles/profiles.yml").read_text())
+        # A handful of rows: the optimising compiler would cost more than it gains.
+        profiles["geostrata"]["outputs"]["local"]["spark_config"] = {
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+        }
+        (self.project / "profiles/profiles.yml").write_text(yaml.safe_dump(profiles))
         (self.project / "models").mkdir()
         (self.project / "dbt_project.yml").write_text(yaml.safe_dump(kept))
 
@@ -51,6 +57,11 @@ class Workbench:
     def write(self, models: dict[str, str]) -> None:
         for name, sql in models.items():
             (self.project / "models" / f"{name}.sql").write_text(sql)
+
+    def forget(self, models: Iterable[str]) -> None:
+        """So that the next run need not read them."""
+        for name in models:
+            (self.project / "models" / f"{name}.sql").unlink(missing_ok=True)
 
     def read(self, name: str) -> pa.Table:
         return DeltaTable(self.state / "warehouse" / "tried.db" / name).to_pyarrow_table()

@@ -55,7 +55,7 @@ def test_tests_go_from_cheap_to_costly(jobs: str) -> None:
         "mypy",
         "sqlfluff lint",
         "python/unit",
-        "python/integration",
+        'side_by_side.py "integration" "landing-test spatial-test"',
     ]
     places = [commands.index(part) for part in order]
     assert places == sorted(places)
@@ -67,7 +67,7 @@ def test_with_many_jobs_steps_still_follow_each_other(jobs: str, tmp_path: Path)
     log = tmp_path / "log"
     program = f'#!/bin/sh\necho "begin $0 $*" >> {log}\nsleep 0.05\necho "end $0 $*" >> {log}\n'
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
-    for name in ("ruff", "mypy", "sqlfluff", "pytest"):
+    for name in ("ruff", "mypy", "sqlfluff", "pytest", "python"):
         (tmp_path / ".venv" / "bin" / name).write_text(program)
         (tmp_path / ".venv" / "bin" / name).chmod(0o755)
     done = make(jobs, "test", "PYTHON=true", folder=tmp_path)

@@ -1,0 +1,191 @@
+"""Geostrata: what its macros call, with what they pass, but for Jinja and dbt around it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.spatial import answers
+from benchmarks.spatial.answers import Answer
+from benchmarks.spatial.cases import NEIGHBOURS
+from benchmarks.spatial.data import WINDOW
+from benchmarks.spatial.engines import spark
+from benchmarks.spatial.engines.base import Engine
+
+_PAIRS = {"predicate": "within", "left_columns": ["point_id"]}
+# As recompute_cells has it: changes are looked up by cells of this resolution.
+_TOUCHED_RESOLUTION = 7
+
+
+class Geostrata(Engine):
+    def prepare(self) -> None:
+        self.spark = spark.session(self.scratch)
+        self.exits.callback(spark.stop)
+        self.spark.read.parquet(self.left).createOrReplaceTempView("lefts")
+        if self.right:
+            self.spark.read.parquet(self.right).createOrReplaceTempView("rights")
+        name = self.case.name.replace("-", "_")
+        getattr(self, f"_prepare_{name}", lambda: None)()
+        self._answer: Callable[[], Any] = getattr(self, f"_{name}", getattr(self, f"_{self.case.kind}"))
+
+    def run(self) -> Answer | Callable[[], Answer]:
+        return self._answer()
+
+    def _join(self) -> Answer:
+        joined = self._macro("plan_spatial_join", right_columns=[self.case.right_key], **_PAIRS)
+        return self._counted(joined)
+
+    def _nearest(self) -> Answer:
+        found = self._macro(
+            "plan_nearest",
+            k=NEIGHBOURS,
+            max_distance_m=None,
+            left_columns=["point_id"],
+            right_columns=["facility_id"],
+            left_geometry="geometry",
+            right_geometry="geometry",
+            right_key="facility_id",
+        )
+        return answers.neighbours(
+            *spark.columns(
+                self.spark.sql(f"select point_id, distance_rank - 1, facility_id, distance_m from {found}")
+            )
+        )
+
+    def _overlay(self) -> Answer:
+        found = self._macro("plan_overlay")
+        key = self.case.right_key
+        return answers.pieces(
+            *spark.columns(self.spark.sql(f"select parcel_id, {key}, area_m2 from {found}"))
+        )
+
+    # The zones' tessellation and the points' cells, kept as tables.
+
+    def _prepare_zones_stored(self) -> None:
+        self._keep("points", spark.with_contract(self.spark.table("lefts")))
+        began = time.monotonic()
+        arguments = {"shapes": "select * from rights", "key": "zone_id", "geometry": "geometry"}
+        self._call("plan_tessellation", **arguments, resolution=spark.H3_RESOLUTION, view="tessellated")
+        self._keep("cells", self.spark.table("tessellated"))
+        self.steps["zones-build"] = time.monotonic() - began
+
+    def _zones_stored(self) -> Answer:
+        # As docs/spatial-sql shows it.
+        found = self.spark.sql(
+            f"""select cells.zone_id, count(*), sum(points.point_id)
+            from {self._kept("points")} as points
+            inner join {self._kept("cells")} as cells on points.h3 = cells.h3
+            where cells.is_core or st_contains(st_geomfromwkb(cells.chip), st_geomfromwkb(points.geometry))
+            group by cells.zone_id"""
+        )
+        return answers.pairs(*spark.columns(found))
+
+    # A join kept as a table, and points of which some have changed since.
+
+    def _prepare_parcels_incremental(self) -> None:
+        before = self.spark.read.parquet(str(self.data.file("points")))
+        self.spark.conf.set("spark.databricks.delta.properties.defaults.enableChangeDataFeed", "true")
+        self._keep("points", spark.with_contract(before))
+        self._lay_out("points", "h3")
+        self._keep("parcels", spark.with_box(self.spark.table("rights")))
+        for name in ("points", "parcels"):
+            self.spark.sql(f"select * from {self._kept(name)}").createOrReplaceTempView(name)
+        for _ in ("cold", "warm"):
+            began = time.monotonic()
+            self._keep("joined", self._part_of_join("true", "true"))
+            self.steps["parcels-incremental-full"] = time.monotonic() - began
+        self._lay_out("joined", "h3")
+        self.version = self._version("points")
+        spark.with_contract(self.spark.table("lefts")).createOrReplaceTempView("newer")
+        self.spark.sql(
+            f"""merge into {self._kept("points")} as points using newer on points.point_id = newer.point_id
+            when matched and points.geometry != newer.geometry then update set *"""
+        )
+
+    def _parcels_incremental(self) -> Callable[[], Answer]:
+        self.spark.sql(
+            f"""select distinct {spark.parent("h3", _TOUCHED_RESOLUTION)} as cell
+            from table_changes_by_path('{self.scratch}/points', {self.version + 1})"""
+        ).createOrReplaceTempView("changed")
+        conditions = self._call(
+            "plan_touched_cells",
+            points="changed",
+            shapes=None,
+            column="h3",
+            resolution=_TOUCHED_RESOLUTION,
+            stored=spark.H3_RESOLUTION,
+            distance_m=0,
+        )
+        part = self._part_of_join(conditions["points"], conditions["shapes"])
+        writer = part.write.format("delta").mode("overwrite").option("replaceWhere", conditions["points"])
+        writer.save(f"{self.scratch}/joined")
+        return lambda: self._counted(self._kept("joined"))
+
+    def _part_of_join(self, points: str, parcels: str) -> Any:
+        self._call(
+            "plan_spatial_join",
+            left=f"select * from points where {points}",
+            right=f"select * from parcels where {parcels}",
+            view="part",
+            predicate="within",
+            left_columns=["point_id", "h3"],
+            right_columns=["parcel_id"],
+        )
+        return self.spark.table("part")
+
+    # A window on a table that is laid out, and what it would have to read of others.
+
+    def _prepare_window(self) -> None:
+        points = spark.with_contract(self.spark.table("lefts"))
+        self._keep("laid_out", points)
+        plain = spark.folder_bytes(self.scratch / "laid_out")
+        self._lay_out("laid_out", "bbox.xmin", "bbox.ymin")
+        inside = self.spark.sql(self._window_sql())
+        inside.coalesce(1).write.parquet(f"{self.scratch}/ideal")
+        self.extras = {"plain_bytes": plain, "ideal_bytes": spark.folder_bytes(self.scratch / "ideal")}
+
+    def _window(self) -> Answer:
+        before = spark.bytes_read(self.spark)
+        frame = self.spark.sql(self._window_sql())
+        # All columns are read, as they are counted in the other figures.
+        found = frame.toArrow().column("point_id").to_numpy()
+        self.extras["bytes_read"] = spark.bytes_read(self.spark) - before
+        self.extras["bytes_of_files"] = spark.bytes_of_files(frame)
+        return answers.rows(found)
+
+    def _window_sql(self) -> str:
+        """As macros/join/within_window.sql writes it."""
+        window = self._call("plan_window", bbox=list(WINDOW))
+        west, south, east, north = window["boxes"][0]
+        return f"""select * from {self._kept("laid_out")}
+        where bbox.xmin <= {east} and bbox.xmax >= {west} and bbox.ymin <= {north} and bbox.ymax >= {south}
+        and st_intersects(st_geomfromwkb(geometry), st_geomfromwkb(X'{window["wkb"]}'))"""
+
+    def _macro(self, name: str, **arguments: Any) -> str:
+        self._call(name, left="select * from lefts", right="select * from rights", view="found", **arguments)
+        return "found"
+
+    def _call(self, name: str, **arguments: Any) -> Any:
+        from dbt.adapters.sedona import python_macros
+
+        return python_macros.call(self.spark, name, arguments)
+
+    def _counted(self, joined: str) -> Answer:
+        key = self.case.right_key
+        counted = self.spark.sql(f"select {key}, count(*), sum(point_id) from {joined} group by {key}")
+        return answers.pairs(*spark.columns(counted))
+
+    def _keep(self, name: str, frame: Any) -> None:
+        frame.write.format("delta").mode("overwrite").save(f"{self.scratch}/{name}")
+
+    def _kept(self, name: str) -> str:
+        return f"delta.`{self.scratch}/{name}`"
+
+    def _lay_out(self, name: str, *columns: str) -> None:
+        """As the post-hook of the layers does."""
+        self.spark.sql(f"optimize {self._kept(name)} zorder by ({', '.join(columns)})")
+
+    def _version(self, name: str) -> int:
+        history = self.spark.sql(f"describe history {self._kept(name)} limit 1")
+        return int(history.first()["version"])

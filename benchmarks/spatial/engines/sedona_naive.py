@@ -1,0 +1,103 @@
+"""Sedona as its manual's first example has it: an ST_ function in the join's condition, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.spatial import answers
+from benchmarks.spatial.answers import Answer
+from benchmarks.spatial.cases import NEIGHBOURS
+from benchmarks.spatial.data import WINDOW
+from benchmarks.spatial.engines import spark
+from benchmarks.spatial.engines.base import Engine
+
+
+class SedonaNaive(Engine):
+    def prepare(self) -> None:
+        self.spark = spark.session(self.scratch)
+        self.exits.callback(spark.stop)
+        self.spark.read.parquet(self.left).createOrReplaceTempView("lefts")
+        if self.right:
+            self.spark.read.parquet(self.right).createOrReplaceTempView("rights")
+        if self.case.kind == "window":
+            plain = spark.with_contract(self.spark.table("lefts"))
+            plain.write.format("delta").save(f"{self.scratch}/plain")
+
+    def join(self) -> Answer:
+        key = self.case.right_key
+        found = self._columns(
+            f"""select rights.{key}, count(*), sum(lefts.point_id)
+            from lefts
+            inner join rights
+                on ST_Contains(ST_GeomFromWKB(rights.geometry), ST_GeomFromWKB(lefts.geometry))
+            group by rights.{key}"""
+        )
+        return answers.pairs(*found)
+
+    def overlay(self) -> Answer:
+        key = self.case.right_key
+        found = self._columns(
+            f"""with
+
+            lefts as (select parcel_id, ST_GeomFromWKB(geometry) as shape from lefts),
+
+            rights as (select {key}, ST_GeomFromWKB(geometry) as shape from rights)
+
+            select lefts.parcel_id, rights.{key}, ST_AreaSpheroid(ST_Intersection(lefts.shape, rights.shape))
+            from lefts
+            inner join rights on ST_Intersects(lefts.shape, rights.shape)"""
+        )
+        return answers.pieces(*found)
+
+    def nearest(self) -> Answer:
+        # By the sphere one more than asked for, then by the spheroid.
+        found = self._columns(
+            f"""with
+
+            lefts as (select point_id, ST_GeomFromWKB(geometry) as place from lefts),
+
+            rights as (select facility_id, ST_GeomFromWKB(geometry) as place from rights),
+
+            candidates as (
+
+                select
+                    lefts.point_id,
+                    rights.facility_id,
+                    ST_DistanceSpheroid(lefts.place, rights.place) as distance_m
+
+                from lefts
+                inner join rights on ST_KNN(lefts.place, rights.place, {NEIGHBOURS + 3}, true)
+
+            ),
+
+            ranked as (
+
+                select
+                    *,
+                    row_number() over (partition by point_id order by distance_m, facility_id) - 1 as place
+
+                from candidates
+
+            )
+
+            select point_id, place, facility_id, distance_m from ranked where place < {NEIGHBOURS}"""
+        )
+        return answers.neighbours(*found)
+
+    def window(self) -> Answer:
+        """On a plain Delta table, whose files are as they came."""
+        west, south, east, north = WINDOW
+        before = spark.bytes_read(self.spark)
+        frame = self.spark.sql(
+            f"""select * from delta.`{self.scratch}/plain`
+            where ST_Intersects(ST_GeomFromWKB(geometry), ST_PolygonFromEnvelope({west}D, {south}D, {east}D, {north}D))"""
+        )
+        found = frame.toArrow().column("point_id").to_numpy()
+        self.extras = {
+            "bytes_read": spark.bytes_read(self.spark) - before,
+            "bytes_of_files": spark.bytes_of_files(frame),
+        }
+        return answers.rows(found)
+
+    def _columns(self, sql: str) -> list[Any]:
+        return spark.columns(self.spark.sql(sql))

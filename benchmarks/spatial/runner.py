@@ -1,0 +1,196 @@
+"""Starts a process an engine and case, watches it, and gathers what it tells."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.spatial import answers
+from benchmarks.spatial.cases import Case
+from benchmarks.spatial.data import Data
+from benchmarks.spatial.watch import PeakMemory, tree
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKER = [sys.executable, "-m", f"{__package__}.worker"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the results. Seconds are medians; a step that is shown apart has no answer of its own."""
+
+    case: str
+    size: float
+    engine: str
+    wall_s: float
+    cpu_s: float | None = None
+    peak_mb: float | None = None
+    answer: str | None = None
+    extras: dict[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "case": self.case,
+            "size": self.size,
+            "engine": self.engine,
+            "wall_s": self.wall_s,
+            "cpu_s": self.cpu_s,
+            "peak_mb": self.peak_mb,
+            "answer": self.answer,
+            **self.extras,
+        }
+
+
+class NotMeasuredError(Exception):
+    """In words: why there is no figure."""
+
+
+class OvertimeError(NotMeasuredError):
+    """A larger size would take no less."""
+
+
+class Runner:
+    def __init__(self, folder: Path, repeats: int, limit_s: float, say: Callable[[str], None]) -> None:
+        self.folder, self.repeats, self.limit_s, self.say = folder.resolve(), repeats, limit_s, say
+
+    def measure(self, case: Case, data: Data, engine: str) -> list[Row]:
+        """The case's row, and one for each step that is shown apart. The answer is kept beside the data."""
+        kept = self.answer_file(case, data, engine)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.unlink(missing_ok=True)
+        with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
+            told = self._run(
+                {
+                    "engine": engine,
+                    "case": case.name,
+                    "points": data.points,
+                    "data": str(data.folder.resolve()),
+                    "scratch": scratch,
+                    "repeats": self.repeats,
+                    "answer": str(kept),
+                }
+            )
+        size = case.rows(data) / 1e6
+        rows = [Row(step, size, engine, round(took, 3)) for step, took in told.steps.items()]
+        wall_s, cpu_s = (statistics.median(values) for values in zip(*told.runs, strict=True))
+        found = answers.summary(answers.load(kept))
+        rows.append(
+            Row(
+                case.name,
+                size,
+                engine,
+                round(wall_s, 3),
+                round(cpu_s, 2),
+                round(told.peak_mb),
+                found,
+                told.extras,
+            )
+        )
+        return rows
+
+    def answer_file(self, case: Case, data: Data, engine: str) -> Path:
+        return self.folder / "answers" / f"{case.name}_{case.rows(data)}_{engine}.npz"
+
+    def _run(self, spec: dict[str, Any]) -> _Told:
+        log = self.folder / "worker.log"
+        with log.open("w") as errors:
+            worker = subprocess.Popen(
+                [*WORKER, json.dumps(spec)],
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+        told = _Told()
+        peak = PeakMemory(worker.pid)
+        deadline = _Deadline(worker.pid, self.limit_s)
+        try:
+            assert worker.stdout is not None
+            for line in worker.stdout:
+                told.hear(json.loads(line), peak, self.say)
+                deadline.extend()
+            code = worker.wait()
+        finally:
+            deadline.cancel()
+            peak.stop()
+            if worker.poll() is None:
+                _end(worker.pid)
+                worker.wait()
+        if deadline.has_passed:
+            raise OvertimeError(f"more than {self.limit_s:.0f} s for one run: given up")
+        if told.unavailable:
+            raise NotMeasuredError(told.unavailable)
+        if code or not told.is_done:
+            words = log.read_text().strip().splitlines()
+            raise NotMeasuredError(f"failed: {words[-1] if words else f'exit code {code}'}")
+        return told
+
+
+class _Told:
+    def __init__(self) -> None:
+        self.steps: dict[str, float] = {}
+        self.runs: list[tuple[float, float]] = []
+        self.extras: dict[str, Any] = {}
+        self.peak_mb = 0.0
+        self.unavailable = ""
+        self.is_done = False
+
+    def hear(self, words: dict[str, Any], peak: PeakMemory, say: Callable[[str], None]) -> None:
+        match words["event"]:
+            case "unavailable":
+                self.unavailable = words["why"]
+            case "ready":
+                self.steps = words["steps"]
+                for step, took in self.steps.items():
+                    say(f"{step} {took:.2f} s")
+                # Loading is not what is measured.
+                peak.restart()
+            case "warm":
+                say(f"first {words['wall_s']:.2f} s")
+            case "run":
+                say(f"{words['wall_s']:.2f} s")
+                self.runs.append((words["wall_s"], words["cpu_s"]))
+                peak.look()
+                self.peak_mb = peak.megabytes
+            case "done":
+                self.extras, self.is_done = words["extras"], True
+
+
+class _Deadline:
+    """Ends a worker that has said nothing for too long."""
+
+    def __init__(self, worker: int, seconds: float) -> None:
+        self.has_passed = False
+        self._worker, self._seconds = worker, seconds
+        self.extend()
+
+    def extend(self) -> None:
+        self.cancel()
+        self._timer = threading.Timer(self._seconds, self._pass)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def cancel(self) -> None:
+        if hasattr(self, "_timer"):
+            self._timer.cancel()
+
+    def _pass(self) -> None:
+        self.has_passed = True
+        _end(self._worker)
+
+
+def _end(worker: int) -> None:
+    """The worker and all that it started: the JVM and its Python workers, PostgreSQL and its backends."""
+    for pid in tree(worker):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

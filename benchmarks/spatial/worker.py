@@ -1,0 +1,58 @@
+"""One engine on one case, in a process of its own. Tells the process that started it, a JSON object a line, what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any, TextIO
+
+from benchmarks.spatial import answers, engines, watch
+from benchmarks.spatial.cases import CASES
+from benchmarks.spatial.data import Data
+from benchmarks.spatial.engines.base import Engine, UnavailableError
+
+# An engine that takes longer than this is timed once: its median would say no more.
+_SLOW_S = 60
+
+
+def main() -> int:
+    spec = json.loads(sys.argv[1])
+    # Libraries print too: this channel is ours alone.
+    with os.fdopen(os.dup(1), "w") as channel:
+        os.dup2(2, 1)
+        data = Data(Path(spec["data"]), spec["points"])
+        engine = engines.create(spec["engine"], CASES[spec["case"]], data, Path(spec["scratch"]))
+        try:
+            engine.prepare()
+            _measure(engine, spec["repeats"], Path(spec["answer"]), channel)
+        except UnavailableError as reason:
+            _tell(channel, event="unavailable", why=str(reason))
+        finally:
+            engine.exits.close()
+    return 0
+
+
+def _measure(engine: Engine, repeats: int, target: Path, channel: TextIO) -> None:
+    _tell(channel, event="ready", steps=engine.steps)
+    began = time.monotonic()
+    answer = engine.run()
+    warm_s = time.monotonic() - began
+    _tell(channel, event="warm", wall_s=warm_s)
+    for _ in range(repeats if warm_s < _SLOW_S else 1):
+        cpu, began = watch.cpu_seconds(os.getpid()), time.monotonic()
+        answer = engine.run()
+        wall_s = time.monotonic() - began
+        _tell(channel, event="run", wall_s=wall_s, cpu_s=watch.cpu_seconds(os.getpid()) - cpu)
+    answers.save(target, answer() if callable(answer) else answer)
+    _tell(channel, event="done", extras=engine.extras)
+
+
+def _tell(channel: TextIO, **words: Any) -> None:
+    print(json.dumps(words), file=channel, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,3 @@
+{% macro h3_compact(cells) -%}
+    h3_compacted(array_compact({{ cells }}))
+{%- endmacro %}

@@ -1,0 +1,19 @@
+"""Windows, called from Jinja on the driver: see macros/join/within_window.sql."""
+
+from typing import Any
+
+from geostrata.spatial import windows
+
+
+def plan_window(
+    spark: Any, wkt: Any = None, bbox: Any = None, shapes: str | None = None, relation: str = ""
+) -> Any:
+    """The boxes and the exact shape of a window, as text."""
+    if bbox is not None:
+        return windows.as_sql(windows.of_bbox(bbox))
+    if wkt is not None:
+        return windows.as_sql(windows.of_wkt(wkt))
+    from geostrata.spatial.wkb import shapes_of
+
+    found = shapes_of(spark.sql(shapes).toArrow().column(0))
+    return windows.as_sql(windows.of_shapes(found, relation))
