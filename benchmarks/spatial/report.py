@@ -148,7 +148,10 @@ class Findings:
         matplotlib.use("Agg")
         from matplotlib import pyplot
 
-        panels = list(dict.fromkeys((row.case, row.size) for row in self.rows if row.answer))
+        panels: dict[tuple[str, float], list[Row]] = {}
+        for row in self.rows:
+            if row.answer:
+                panels.setdefault((_SAME_QUESTION.get(row.case, row.case), row.size), []).append(row)
         across = min(3, len(panels))
         down = -(-len(panels) // across)
         figure, axes = pyplot.subplots(
@@ -156,14 +159,11 @@ class Findings:
         )
         for axis in axes.flat[len(panels) :]:
             axis.set_visible(False)
-        for axis, (case, size) in zip(axes.flat, panels, strict=False):
-            rows = [row for row in self.rows if (row.case, row.size) == (case, size) and row.answer]
+        for axis, ((case, size), rows) in zip(axes.flat, panels.items(), strict=False):
             rows.sort(key=lambda row: -row.wall_s)
-            bars = axis.barh(
-                [row.engine for row in rows],
-                [row.wall_s for row in rows],
-                color=["#c8553d" if row.engine == OURS else "#8da9c4" for row in rows],
-            )
+            names = [f"{row.engine}{row.case.removeprefix(case).replace('-', ', ')}" for row in rows]
+            colours = ["#c8553d" if row.engine == OURS else "#8da9c4" for row in rows]
+            bars = axis.barh(names, [row.wall_s for row in rows], color=colours)
             axis.bar_label(bars, [f"{row.wall_s:.2f} s" for row in rows], padding=3, fontsize=8)
             axis.margins(x=0.2)
             axis.set_title(f"{case}, {size:g} million rows", fontsize=10)
