@@ -28,7 +28,7 @@ _FLATTER_M = 1.0005 * FLATTEST_M
 # What rounding may do to a chord, and far more.
 ROUNDING_M = 1e-6
 # Between pieces that are farther apart than the first and nearer than the second, geodesics and arcs on such a sphere differ by
-# amounts that change by less than a two hundredth of a move, times the distance in radii squared. Four times that was never seen.
+# amounts that change by less than a two hundredth of a move, times the distance in radii squared. A third of that is the most that was seen.
 _FAR_M, _FARTHEST_M, _SPHERE_M, _UNLIKE = 50e3, 13e6, 6367e3, 0.005
 # How near a nearest point is looked for along its edge. Geodesics are good to 15 nanometres.
 _STEP_M = 1e-8
