@@ -77,7 +77,7 @@ bench-small: bench-peers ## the same at a small size, for its answers only
 	@$(BIN)/python -m benchmarks.spatial --sizes 0.01 --repeats 1 --folder target/bench-small $(ARGS)
 
 bench-peers: setup ## install what the benchmark compares with
-	@cmp -s benchmarks/requirements.lock .venv/bench-peers.lock && $(BIN)/python -c 'import duckdb, matplotlib, sedonadb' 2>/dev/null || { \
+	@cmp -s benchmarks/requirements.lock .venv/bench-peers.lock && $(BIN)/python -c 'import duckdb, geoarrow.pyarrow, matplotlib, sedonadb' 2>/dev/null || { \
 		echo "Installing what the benchmark compares with"; \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r benchmarks/requirements.lock \
 			&& cp benchmarks/requirements.lock .venv/bench-peers.lock; }

@@ -1,6 +1,6 @@
 """`make bench`: spatial joins, windows, neighbours and overlays against peers, on the same files, with equal answers.
 
-Each engine runs in a process of its own, one after the other, warm: one run that is not timed, then the median of some. Only ratios
+Each engine runs in a process of its own, one after the other, warm: some runs that are not timed, then the median of others. Only ratios
 of one run say anything: machines differ and are shared. Exits with 1 if answers differ, whatever the times are.
 """
 
@@ -77,7 +77,7 @@ def _print(findings: Findings, chart: Path) -> None:
     print("\n")
     if not findings.rows:
         return
-    for part in (findings.table(), findings.targets(), findings.growth()):
+    for part in (findings.table(), findings.targets(), findings.growth(), findings.disturbed()):
         if part:
             print(part, "\n")
     try:

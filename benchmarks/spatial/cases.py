@@ -27,7 +27,11 @@ class Case:
         return {"facilities": "facility_id"}.get(self.right, f"{self.right[:-1]}_id")
 
     def rows(self, data: Data) -> int:
-        return {"nearest": data.queries, "overlay": data.parcels_to_overlay}.get(self.kind, data.points)
+        return {
+            "queries": data.queries,
+            "overlay_parcels": data.parcels_to_overlay,
+            "many_parcels": data.many_parcels,
+        }.get(self.left, data.points)
 
 
 CASES = {
@@ -42,6 +46,6 @@ CASES = {
         Case("window", "window", "points", engines=("geostrata", "duckdb", "sedona-naive")),
         Case("nearest", "nearest", "queries", "facilities"),
         Case("overlay-zones", "overlay", "overlay_parcels", "zones"),
-        Case("overlay-areas", "overlay", "overlay_parcels", "areas"),
+        Case("overlay-areas", "overlay", "many_parcels", "areas"),
     )
 }

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import shapely
 
 WEST, SOUTH, EAST, NORTH = 10.0, 48.0, 11.0, 49.0
-PARCELS, ZONES, FACILITIES = 20_000, 200, 20_000
+PARCELS, MANY_PARCELS, ZONES, FACILITIES = 20_000, 100_000, 200, 20_000
 # One per cent of the square's area, in one place.
 WINDOW = (10.41, 48.53, 10.51, 48.63)
 # Points are drawn in chunks of so many: those of 0.5 million are the first of those of 2 million.
@@ -42,8 +42,13 @@ class Data:
     def parcels_to_overlay(self) -> int:
         return max(1, min(PARCELS, self.points // 25))
 
+    @property
+    def many_parcels(self) -> int:
+        """To overlay with simple areas, which with few takes no longer than a job of Spark needs to start."""
+        return max(1, min(MANY_PARCELS, self.points // 20))
+
     def file(self, name: str) -> Path:
-        """Written on first use. Names: points, changed_points, queries, facilities, parcels, overlay_parcels, zones, areas."""
+        """Written on first use. Names: points, changed_points, queries, facilities, parcels, overlay_parcels, many_parcels, zones, areas."""
         count, write = self._writers()[name]
         path = self.folder / _version() / f"{name}_{count}.parquet"
         if not path.exists():
@@ -71,6 +76,10 @@ class Data:
             ),
             "parcels": (PARCELS, lambda path: write_shapes(path, "parcel", parcels())),
             "overlay_parcels": (overlaid, lambda path: write_shapes(path, "parcel", parcels()[:overlaid])),
+            "many_parcels": (
+                self.many_parcels,
+                lambda path: write_shapes(path, "parcel", parcels(self.many_parcels)),
+            ),
             "zones": (ZONES, lambda path: write_shapes(path, "zone", zones())),
             "areas": (ZONES, lambda path: write_shapes(path, "area", areas())),
         }

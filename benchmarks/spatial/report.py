@@ -12,6 +12,8 @@ from benchmarks.spatial.runner import Row
 from geostrata import text_table
 
 OURS, NAIVE = "geostrata", "sedona-naive"
+# More than this many cores in use by others, and a time says little. Watching takes a twentieth of one itself.
+DISTURBED_CORES = 0.15
 # A case that is ours alone is held against the peers' times of this one.
 _SAME_QUESTION = {"zones-stored": "zones"}
 
@@ -113,6 +115,12 @@ class Findings:
                         )
         header = ["ours", "million rows", "as a part of", "is", "must be", "aim", "reached"]
         return text_table.render(header, lines) if lines else ""
+
+    def disturbed(self) -> str:
+        """Rows that others on the machine may have spoilt; empty if none."""
+        spoilt = [row for row in self.rows if row.extras.get("others_cores", 0) > DISTURBED_CORES]
+        told = [f"{row.case} {row.size:g} {row.engine} ({row.extras['others_cores']:g})" for row in spoilt]
+        return f"  Others used the machine meanwhile, by so many cores: {', '.join(told)}" if told else ""
 
     def growth(self) -> str:
         """Seconds and memory by a million points, for what ran at several sizes."""

@@ -82,7 +82,8 @@ class Runner:
             )
         size = case.rows(data) / 1e6
         rows = [Row(step, size, engine, round(took, 3)) for step, took in told.steps.items()]
-        wall_s, cpu_s = (statistics.median(values) for values in zip(*told.runs, strict=True))
+        wall_s, cpu_s, _ = (statistics.median(values) for values in zip(*told.runs, strict=True))
+        walls, _, others = (sum(values) for values in zip(*told.runs, strict=True))
         found = answers.summary(answers.load(kept))
         rows.append(
             Row(
@@ -93,7 +94,7 @@ class Runner:
                 round(cpu_s, 2),
                 round(told.peak_mb),
                 found,
-                told.extras,
+                {**told.extras, "others_cores": max(0.0, round(others / walls, 2))},
             )
         )
         return rows
@@ -139,7 +140,8 @@ class Runner:
 class _Told:
     def __init__(self) -> None:
         self.steps: dict[str, float] = {}
-        self.runs: list[tuple[float, float]] = []
+        # Wall seconds, CPU seconds, and those that the rest of the machine used meanwhile.
+        self.runs: list[tuple[float, float, float]] = []
         self.extras: dict[str, Any] = {}
         self.peak_mb = 0.0
         self.unavailable = ""
@@ -159,7 +161,7 @@ class _Told:
                 say(f"first {words['wall_s']:.2f} s")
             case "run":
                 say(f"{words['wall_s']:.2f} s")
-                self.runs.append((words["wall_s"], words["cpu_s"]))
+                self.runs.append((words["wall_s"], words["cpu_s"], words["others_s"]))
                 peak.look()
                 self.peak_mb = peak.megabytes
             case "done":

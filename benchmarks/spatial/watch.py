@@ -32,6 +32,12 @@ def cpu_seconds(root: int) -> float:
     return sum(sum(map(int, fields[11:15])) for pid in tree(root) if (fields := _stat(pid))) / _TICKS
 
 
+def machine_cpu_seconds() -> float:
+    """Of all processes since the machine started: user, nice, system and interrupts, without waiting."""
+    busy = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+    return sum(int(busy[field]) for field in (0, 1, 2, 5, 6)) / _TICKS
+
+
 def memory_mb(root: int) -> float:
     """Of the tree; a page that several share is counted once (Pss)."""
     total = 0

@@ -23,9 +23,9 @@ _LINES = (shapely.GeometryType.LINESTRING, shapely.GeometryType.LINEARRING)
 _A = 6378137.0
 _E2 = (2 - 1 / 298.257223563) / 298.257223563
 
-# Up to a degree of latitude three points leave an error below 1e-15; twenty do so from pole to pole.
-_SHORT_DEGREES = 1.0
-_SHORT_RULE, _LONG_RULE = np.polynomial.legendre.leggauss(3), np.polynomial.legendre.leggauss(20)
+# Up to a tenth of a degree of latitude two points leave an error below 1e-14; twenty do so from pole to pole.
+_SHORT_DEGREES = 0.1
+_SHORT_RULE, _LONG_RULE = np.polynomial.legendre.leggauss(2), np.polynomial.legendre.leggauss(20)
 
 
 def area_m2(shapes: Any) -> Any:

@@ -99,10 +99,11 @@ def gaps(
 
     def judge(ours: pa.Table, theirs: pa.Table, box: Any) -> pa.Table:
         shapes = polygonal(_within(sound(ours.column(outer_geometry)), box))
-        left = polygonal(rest_of(shapes, sound(theirs.column(geometry))))
-        found = {name: ours.column(name) for name in keys}
-        found["geometry"] = pa.array(list(shapely.to_wkb(left)), pa.binary())
-        return pa.table(found).filter(pa.array(~shapely.is_missing(left)))
+        pieces, owner = polygons_of(rest_of(shapes, sound(theirs.column(geometry))))
+        # Slivers by rounding go at once, and there are many; at the tile's border one may be a part of more.
+        kept = (area_m2(pieces) > tolerance_m2) | ~shapely.contains_properly(box, pieces)
+        found = ours.select(keys).take(pa.array(owner[kept]))
+        return found.append_column("geometry", pa.array(list(shapely.to_wkb(pieces[kept])), pa.binary()))
 
     pieces = _by_tiles(
         spark, (rows, outer_geometry), (cover.select(geometry), geometry), judge, StructType(fields)
@@ -120,8 +121,9 @@ def gaps(
             )
             yield from found.append_column("area_m2", pa.array(areas[large])).to_batches()
 
-    # A gap may lie across tiles.
-    return dissolve(spark, pieces, keys).drop("shape_count").mapInArrow(apart, schema)
+    # A gap may lie across tiles. Few pieces are left.
+    whole = dissolve(spark, pieces, keys, tasks=spark.sparkContext.defaultParallelism)
+    return whole.drop("shape_count").mapInArrow(apart, schema)
 
 
 def rest_of(shapes: Any, cover: Any) -> Any:

@@ -38,10 +38,12 @@ def union(shapes: Any) -> Any:
         return shapely.disjoint_subset_union_all(shapely.make_valid(known))
 
 
-def dissolve(spark: Any, frame: Any, by: Any, geometry: str = "geometry") -> Any:
+def dissolve(spark: Any, frame: Any, by: Any, geometry: str = "geometry", tasks: int | None = None) -> Any:
     """The columns of `by`, `geometry` and `shape_count`, one row a key."""
     keys = _keys(frame, by, geometry)
-    tasks = max(4 * spark.sparkContext.defaultParallelism, min(4096, size_in_bytes(frame) // _TASK_BYTES))
+    cores = spark.sparkContext.defaultParallelism
+    # Of what another join made, Spark's estimate of the size may be far too large.
+    tasks = tasks or max(4 * cores, min(64 * cores, size_in_bytes(frame) // _TASK_BYTES))
     near = _with_squares(frame.select(*keys, geometry).withColumnRenamed(geometry, "geometry"))
     return _united(_united(near, [*keys, _SQUARE], tasks), keys, tasks)
 

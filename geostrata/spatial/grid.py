@@ -17,6 +17,7 @@ import shapely
 # More cells leave fewer points to GEOS and take longer to make.
 CELLS = 1 << 20
 _NEAR = 1e-6
+_BLOCK = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -115,27 +116,61 @@ def _outline_cells(
     parts, shape = shapely.get_parts(shapes, return_index=True)
     rings, part = shapely.get_rings(parts, return_index=True)
     xy, ring = shapely.get_coordinates(rings, return_index=True)
-    at = (xy - origin) * scale
-    is_edge = ring[1:] == ring[:-1]
-    start, end, owner = at[:-1][is_edge], at[1:][is_edge], shape[part[ring[1:][is_edge]]]
-    # In steps no longer than a cell: such a piece is near four cells at most.
-    steps = np.maximum(1, np.ceil(np.abs(end - start).max(axis=1, initial=0))).astype(np.int64)
-    number = np.arange(steps.sum()) - np.repeat(np.cumsum(steps) - steps, steps)
-    start, end, steps_of = np.repeat(start, steps, 0), np.repeat(end, steps, 0), np.repeat(steps, steps)
-    first = start + (end - start) * (number / steps_of)[:, None]
-    last = start + (end - start) * ((number + 1) / steps_of)[:, None]
-    low = np.floor(np.minimum(first, last) - _NEAR).astype(np.int64)
-    high = np.floor(np.maximum(first, last) + _NEAR).astype(np.int64)
-    owner = np.repeat(owner, steps)
-    keys = [_key(owner, low[:, 1], low[:, 0])]
-    # Few pieces lie near more than one cell.
-    more = np.flatnonzero((low != high).any(axis=1))
-    for columns, rows in ((high, low), (low, high), (high, high)):
-        keys.append(_key(owner[more], rows[more, 1], columns[more, 0]))
-    # An outline stays in a cell for a while: that leaves little to sort.
-    keys[0] = keys[0][np.append(True, keys[0][1:] != keys[0][:-1])] if len(keys[0]) else keys[0]
-    found = np.unique(np.concatenate(keys))
+    owner = shape[part]
+    # In blocks that stay in the processor's cache; a block begins with the corner that ended the last.
+    blocks = range(0, max(0, len(xy) - 1), _BLOCK)
+    keys = [
+        _block_cells(xy[at : at + _BLOCK + 1], ring[at : at + _BLOCK + 1], owner, origin, scale)
+        for at in blocks
+    ]
+    # Shapes come one after the other, so these are runs that a stable sort merges: far quicker than numpy.unique with its hashes.
+    found = _without_repeats(np.sort(np.concatenate([np.empty(0, np.int64), *keys]), kind="stable"))
     return found >> 2 * _BITS, (found >> _BITS) & _MASK, found & _MASK
+
+
+def _block_cells(
+    xy: Any, ring: Any, owner: Any, origin: tuple[float, float], scale: tuple[float, float]
+) -> Any:
+    """Keys of the cells that the edges between these corners come near."""
+    x, y = (xy[:, 0] - origin[0]) * scale[0], (xy[:, 1] - origin[1]) * scale[1]
+    column, row = x.astype(np.int64), y.astype(np.int64)
+    corners = _key(owner[ring], row, column)
+    # An edge within a cell, or from one to the next, comes near no others, unless a corner is near a border.
+    is_near = _is_near_border(x - column) | _is_near_border(y - row)
+    is_plain = np.abs(np.diff(column)) + np.abs(np.diff(row)) <= 1
+    is_plain &= ~(is_near[1:] | is_near[:-1])
+    edge = np.flatnonzero(~is_plain & (ring[1:] == ring[:-1]))
+    others = _cells_near(x[edge], y[edge], x[edge + 1], y[edge + 1], owner[ring[edge]])
+    # An outline stays in a cell for a while: that leaves little to sort.
+    return np.append(_without_repeats(corners), others)
+
+
+def _without_repeats(values: Any) -> Any:
+    return values[np.append(True, values[1:] != values[:-1])] if len(values) else values
+
+
+def _is_near_border(fraction: Any) -> Any:
+    return np.abs(fraction - 0.5) > 0.5 - _NEAR
+
+
+def _cells_near(x: Any, y: Any, end_x: Any, end_y: Any, owner: Any) -> Any:
+    """Keys of the cells that these edges come near."""
+    # In steps no longer than a cell: such a piece is near four cells at most.
+    steps = np.maximum(1, np.ceil(np.maximum(np.abs(end_x - x), np.abs(end_y - y)))).astype(np.int64)
+    edge = np.repeat(np.arange(len(x)), steps)
+    number = np.arange(len(edge)) - np.repeat(np.cumsum(steps) - steps, steps)
+    begin, end = number / steps[edge], (number + 1) / steps[edge]
+    columns = _low_and_high(x[edge], (end_x - x)[edge], begin, end)
+    rows = _low_and_high(y[edge], (end_y - y)[edge], begin, end)
+    keys = [_key(owner[edge], row, column) for row in rows for column in columns]
+    # Most pieces are near one cell or two.
+    return np.concatenate([keys[0], *(key[key != keys[0]] for key in keys[1:])])
+
+
+def _low_and_high(start: Any, along: Any, begin: Any, end: Any) -> tuple[Any, Any]:
+    first, last = start + along * begin, start + along * end
+    low = np.floor(np.minimum(first, last) - _NEAR).astype(np.int64)
+    return low, np.floor(np.maximum(first, last) + _NEAR).astype(np.int64)
 
 
 # Room for so many rows, columns and shapes in one number of 63 bits.

@@ -48,12 +48,15 @@ class Overlay:
         if wanted is not None:
             chosen = wanted(ours, theirs)
             ours, theirs = ours[chosen], theirs[chosen]
-        shapes = common_parts(left, self._shapes, ours, theirs)
-        areas = area_m2(shapes)
-        found = areas > min_area_m2
-        ours, theirs, shapes, areas = ours[found], theirs[found], shapes[found], areas[found]
         numbers, place = np.unique(ours, return_inverse=True)
-        return Parts(ours, theirs, shapes, areas, area_m2(left[numbers])[place], self._areas[theirs])
+        left_m2, right_m2 = area_m2(left[numbers])[place], self._areas[theirs]
+        shapes, is_left, is_right = common_parts(left, self._shapes, ours, theirs)
+        areas = np.where(is_left, left_m2, right_m2)
+        is_new = ~is_left & ~is_right
+        areas[is_new] = area_m2(shapes[is_new])
+        found = areas > min_area_m2
+        kept = (column[found] for column in (ours, theirs, shapes, areas, left_m2, right_m2))
+        return Parts(*kept)
 
     def _near(self, left: Any) -> tuple[Any, Any]:
         """Pairs that meet. The larger shapes are prepared and ask, and what they hold can be told without an overlay."""
@@ -89,18 +92,20 @@ def polygonal(shapes: Any) -> Any:
     return shapes
 
 
-def common_parts(left: Any, right: Any, ours: Any, theirs: Any) -> Any:
-    """The common area of each pair: what `shapely.intersection` says, without lines and points."""
+def common_parts(left: Any, right: Any, ours: Any, theirs: Any) -> tuple[Any, Any, Any]:
+    """The common area of each pair (what `shapely.intersection` says, without lines and points), and whether it is the whole left
+    shape, or the whole right one."""
     a, b = left[ours], right[theirs]
     found = np.full(len(ours), None)
     is_within = shapely.contains_properly(b, a)
-    is_around = ~is_within & shapely.contains_properly(a, b)
+    is_around = ~is_within
+    is_around[is_around] = shapely.contains_properly(a[is_around], b[is_around])
     found[is_within], found[is_around] = a[is_within], b[is_around]
     border = np.flatnonzero(~is_within & ~is_around)
     # By shape of the right side: the processor keeps one outline in its memory.
     border = border[np.argsort(theirs[border], kind="stable")]
     found[border] = polygonal(intersections(a[border], b[border]))
-    return found
+    return found, is_within, is_around
 
 
 def intersections(a: Any, b: Any) -> Any:

@@ -76,13 +76,18 @@ def _streamed(
             parts = index.parts(shapes_of(batch.column(ours.geometry)), min_area_m2)
             yield from _rows(batch, ours, table, theirs, parts).select(schema.names).to_batches()
 
-    return spread(spark, left).mapInArrow(run, schema)
+    return spread(spark, left, ours.geometry).mapInArrow(run, schema)
 
 
-def spread(spark: Any, frame: Any) -> Any:
-    """The rows over all cores: a table of one file would be one task, and GEOS has far more to do with a row than moving it costs."""
+def spread(spark: Any, frame: Any, *columns: str) -> Any:
+    """The rows over all cores: a table of one file would be one task, and GEOS has far more to do with a row than moving it costs.
+
+    By columns that differ from row to row, if there are: without, Spark sorts all rows before it deals them out.
+    """
     cores = spark.sparkContext.defaultParallelism
-    return frame.repartition(2 * cores) if join.size_in_bytes(frame) < cores * _TASK_BYTES else frame
+    return (
+        frame.repartition(2 * cores, *columns) if join.size_in_bytes(frame) < cores * _TASK_BYTES else frame
+    )
 
 
 def _by_tiles(

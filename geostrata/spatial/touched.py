@@ -49,9 +49,18 @@ def shapes_condition(cells: list[int], metres: float = 0.0) -> str:
     """On the boxes of shapes: that they come near one of these cells."""
     boxes = shapely.bounds(shapely.get_parts(boundaries(cells))) if cells else np.empty((0, 4))
     bulge = (boxes[:, 2:] - boxes[:, :2]) * _BULGE
-    boxes = grown(np.hstack([boxes[:, :2] - bulge, boxes[:, 2:] + bulge]), metres)
+    boxes = _few(grown(np.hstack([boxes[:, :2] - bulge, boxes[:, 2:] + bulge]), metres))
     turns = TURNS if metres else TURNS[:1]
     return _any_box(np.concatenate([np.add(boxes, (turn, 0, turn, 0)) for turn in turns]))
+
+
+def _few(boxes: Any) -> Any:
+    """One box around all where it is hardly larger than they are: a short condition is planned and judged sooner."""
+    if not len(boxes):
+        return boxes
+    around = np.append(boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0))[None, :]
+    areas = [np.prod(some[:, 2:] - some[:, :2], axis=1).sum() for some in (around, boxes)]
+    return around if areas[0] <= 2 * areas[1] else boxes
 
 
 def _any_box(boxes: Any) -> str:

@@ -85,8 +85,11 @@ class Geostrata(Engine):
 
     def _prepare_parcels_incremental(self) -> None:
         before = self.spark.read.parquet(str(self.data.file("points")))
-        self.spark.conf.set("spark.databricks.delta.properties.defaults.enableChangeDataFeed", "true")
+        feed = "spark.databricks.delta.properties.defaults.enableChangeDataFeed"
+        self.spark.conf.set(feed, "true")
         self._keep("points", spark.with_contract(before))
+        # As in silver; gold, which the join is, has none.
+        self.spark.conf.unset(feed)
         self._lay_out("points", "h3")
         self._keep("parcels", spark.with_box(self.spark.table("rights")))
         for name in ("points", "parcels"):

@@ -61,12 +61,12 @@ def test_the_window_is_one_per_cent_of_the_area() -> None:
     assert shapely.box(*data.WINDOW).area == pytest.approx(0.01)
 
 
-@pytest.mark.parametrize(("points", "queries", "parcels"), [(500_000, 100_000, 20_000), (8_000_000, 100_000, 20_000), (10_000, 2_000, 400), (1, 1, 1)])  # fmt: skip
+@pytest.mark.parametrize(("points", "queries", "parcels", "many"), [(500_000, 100_000, 20_000, 25_000), (8_000_000, 100_000, 20_000, 100_000), (10_000, 2_000, 400, 500), (1, 1, 1, 1)])  # fmt: skip
 def test_distances_and_overlays_take_no_more_rows_than_is_said(
-    points: int, queries: int, parcels: int
+    points: int, queries: int, parcels: int, many: int
 ) -> None:
     files = Data(Path(), points)
-    assert (files.queries, files.parcels_to_overlay) == (queries, parcels)
+    assert (files.queries, files.parcels_to_overlay, files.many_parcels) == (queries, parcels, many)
 
 
 @pytest.mark.parametrize(

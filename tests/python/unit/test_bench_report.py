@@ -75,6 +75,15 @@ def test_growth_is_told_by_a_million_points() -> None:
     assert Findings(rows[:1]).growth() == ""
 
 
+def test_rows_that_others_disturbed_are_named() -> None:
+    rows = [
+        Row("zones", 2, name, 1.0, 1.0, 1, "x", {"others_cores": cores})
+        for name, cores in (("duckdb", 0.1), ("postgis", 0.9))
+    ]
+    assert Findings(rows).disturbed().endswith("by so many cores: zones 2 postgis (0.9)")
+    assert Findings(rows[:1]).disturbed() == ""
+
+
 def test_the_few_are_told_apart_from_the_many() -> None:
     right, wrong = answers.rows([1, 2, 3]), answers.rows([1, 2])
     assert disagreements({"geostrata": right, "duckdb": right}) == []
