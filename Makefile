@@ -22,7 +22,7 @@ SQL := $(wildcard models snapshots tests/generic tests/singular)
 .DEFAULT_GOAL := help
 # Steps follow each other, with `make -j` as well: they share one environment and one metastore.
 .NOTPARALLEL:
-.PHONY: help setup run test lint format unit integration landing-test spatial-test test-formats adapter-test test-faults \
+.PHONY: help setup run test lint format unit integration lifecycle-test landing-test spatial-test test-formats adapter-test test-faults \
         bench bench-small bench-peers bench-run bench-landing doctor docs lock clean clean-state clean-env
 
 help: ## list the targets
@@ -34,8 +34,8 @@ setup: ## install the locked environment into .venv (nothing to do: milliseconds
 run: setup ## set up, make the demo data if there is none, build everything, show what came of it
 	@$(BIN)/geostrata run $(if $(SCALE),--scale $(SCALE)) $(ARGS)
 
-test: lint unit ## everything that must hold, cheapest first
-	@$(BIN)/python scripts/side_by_side.py "integration" "landing-test spatial-test"
+test: lint unit bench-peers ## everything that must hold, cheapest first
+	@$(BIN)/python scripts/side_by_side.py "integration lifecycle-test" "landing-test spatial-test bench-small"
 
 lint: setup ## ruff, mypy and sqlfluff: seconds, no Spark
 	@$(BIN)/ruff check --quiet .
@@ -53,6 +53,9 @@ unit: setup ## tests without Spark: seconds
 
 integration: setup ## tests that run dbt on the embedded Spark, and kill it twice: minutes
 	@$(BIN)/pytest -q tests/python/integration $(ARGS)
+
+lifecycle-test: setup ## tests of layout, properties and maintenance on real tables, beside other writers: minutes
+	@$(BIN)/pytest -q tests/python/lifecycle $(ARGS)
 
 landing-test: setup ## tests that land files of every kind and in every order: minutes
 	@$(BIN)/pytest -q tests/python/landing $(ARGS)
@@ -72,9 +75,10 @@ test-faults: setup ## kill twenty runs at random moments and check what is left:
 bench: bench-peers ## joins, windows, neighbours and overlays against DuckDB, SedonaDB, GeoPandas, PostGIS and plain Sedona
 	@$(BIN)/python -m benchmarks.spatial $(if $(CASES),--cases $(CASES)) $(if $(SIZE),--sizes $(SIZE)) $(ARGS)
 
-# In a folder of its own, so that the figures of a real run stay.
+# In a folder of its own, so that the figures of a real run stay. Four engines are enough to tell who is wrong.
 bench-small: bench-peers ## the same at a small size, for its answers only
-	@$(BIN)/python -m benchmarks.spatial --sizes 0.01 --repeats 1 --folder target/bench-small $(ARGS)
+	@$(BIN)/python -m benchmarks.spatial --sizes 0.01 --repeats 1 --folder target/bench-small \
+		--engines geostrata duckdb sedonadb geopandas $(ARGS)
 
 bench-peers: setup ## install what the benchmark compares with
 	@cmp -s benchmarks/requirements.lock .venv/bench-peers.lock && $(BIN)/python -c 'import duckdb, geoarrow.pyarrow, matplotlib, sedonadb' 2>/dev/null || { \

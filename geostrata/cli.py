@@ -32,6 +32,12 @@ COMMANDS = (
     Command(
         "add-source", "write the models of a new entity from a look at its files", "geostrata.add_source"
     ),
+    Command(
+        "audit",
+        "how tables are laid out, from their logs alone; exit code 1 over a budget",
+        "geostrata.tables.audit",
+    ),
+    Command("maintain", "plan what tables need, by maintenance.yml, and do it", "geostrata.tables.maintain"),
     Command("doctor", "check this machine and this project", "geostrata.doctor"),
 )
 

@@ -1,6 +1,6 @@
 """Runs make targets side by side: two suites of tests keep two cores busier than one after the other.
 
-    python scripts/side_by_side.py "integration" "landing-test spatial-test"
+    python scripts/side_by_side.py "integration lifecycle-test" "landing-test spatial-test"
 
 Each argument is a chain of targets, one after the other. Lines come as they are written, marked with the target that wrote them.
 Ends with 1 if a target failed; the other chains are finished all the same, so that one run tells all.

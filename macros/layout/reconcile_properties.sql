@@ -1,26 +1,22 @@
-{# Sets the declared table properties that the table lacks or has otherwise; no commit where nothing differs. #}
-{% macro reconcile_properties(relation) %}
-    {%- set declared = declared_properties() -%}
-    {%- set present = adapter.delta_properties(relation) -%}
-    {%- set differing = {} -%}
-    {%- for name, value in declared.items() if present.get(name) != value | string -%}
-        {%- do differing.update({name: value | string}) -%}
-    {%- endfor -%}
-    {%- if differing -%}
-        {%- do run_query(set_properties_sql(relation, differing)) -%}
+{# Unsets what is ours and no longer declared, then sets what differs: killed in between, the next run knows what is left. #}
+{% macro reconcile_properties(relation, upkeep) %}
+    {%- if upkeep.unset -%}
+        {%- do run_query(unset_properties_sql(relation, upkeep.unset)) -%}
+    {%- endif -%}
+    {%- if upkeep.set -%}
+        {%- do run_query(set_properties_sql(relation, upkeep.set)) -%}
+    {%- endif -%}
+    {%- if upkeep.drift -%}
+        {%- do log(relation ~ ': ' ~ upkeep.drift | join('; '), info=true) -%}
     {%- endif -%}
 {% endmacro %}
 
 
 {% macro set_properties_sql(relation, properties) -%}
-    alter table {{ relation }} set tblproperties {{ properties_sql(properties) }}
+    alter table {{ relation }} set {{ tblproperties_sql(properties) | trim }}
 {%- endmacro %}
 
 
-{% macro properties_sql(properties) -%}
-    (
-        {%- for name, value in properties.items() %}
-        '{{ name }}' = '{{ value | string | replace("\\", "\\\\") | replace("'", "\\'") }}'{{ ',' if not loop.last }}
-        {%- endfor %}
-    )
+{% macro unset_properties_sql(relation, names) -%}
+    alter table {{ relation }} unset tblproperties if exists ('{{ names | join("', '") }}')
 {%- endmacro %}

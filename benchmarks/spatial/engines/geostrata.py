@@ -12,6 +12,7 @@ from benchmarks.spatial.cases import NEIGHBOURS
 from benchmarks.spatial.data import WINDOW
 from benchmarks.spatial.engines import spark
 from benchmarks.spatial.engines.base import Engine
+from geostrata.tables.file_size import target_size
 
 _PAIRS = {"predicate": "within", "left_columns": ["point_id"]}
 # As recompute_cells has it: changes are looked up by cells of this resolution.
@@ -140,10 +141,11 @@ class Geostrata(Engine):
     # A window on a table that is laid out, and what it would have to read of others.
 
     def _prepare_window(self) -> None:
-        points = spark.with_contract(self.spark.table("lefts"))
-        self._keep("laid_out", points)
-        plain = spark.folder_bytes(self.scratch / "laid_out")
-        self._lay_out("laid_out", "bbox.xmin", "bbox.ymin")
+        self._keep("plain", spark.with_contract(self.spark.table("lefts")))
+        plain = spark.folder_bytes(self.scratch / "plain")
+        self._cluster("laid_out", "plain", "bbox.xmin", "bbox.ymin")
+        self.spark.conf.set("spark.databricks.delta.optimize.maxFileSize", target_size(None, {}, plain))
+        self.spark.sql(f"optimize {self._kept('laid_out')}")
         inside = self.spark.sql(self._window_sql())
         inside.coalesce(1).write.parquet(f"{self.scratch}/ideal")
         self.extras = {"plain_bytes": plain, "ideal_bytes": spark.folder_bytes(self.scratch / "ideal")}
@@ -185,8 +187,17 @@ class Geostrata(Engine):
     def _kept(self, name: str) -> str:
         return f"delta.`{self.scratch}/{name}`"
 
+    def _cluster(self, name: str, source: str, *columns: str) -> None:
+        """As `layout: {cluster_by: [...]}` does."""
+        schema = self.spark.sql(f"select * from {self._kept(source)}").schema
+        fields = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
+        self.spark.sql(
+            f"create table {self._kept(name)} ({fields}) using delta cluster by ({', '.join(columns)})"
+        )
+        self.spark.sql(f"insert into {self._kept(name)} select * from {self._kept(source)}")
+
     def _lay_out(self, name: str, *columns: str) -> None:
-        """As the post-hook of the layers does."""
+        """As `layout: {zorder: [...]}` does."""
         self.spark.sql(f"optimize {self._kept(name)} zorder by ({', '.join(columns)})")
 
     def _version(self, name: str) -> int:

@@ -17,8 +17,9 @@ def session(scratch: Path) -> Any:
     from dbt.adapters.sedona.connections import SedonaCredentials
 
     profile = yaml.safe_load((_ROOT / "profiles" / "profiles.yml").read_text())
-    preload = profile["geostrata"]["outputs"]["local"]["python_preload"]
-    credentials = SedonaCredentials(schema="bench", state_dir=str(scratch / "state"), python_preload=preload)
+    local = profile["geostrata"]["outputs"]["local"]
+    ours = {name: local[name] for name in ("python_preload", "spark_config")}
+    credentials = SedonaCredentials(schema="bench", state_dir=str(scratch / "state"), **ours)
     settings = credentials.session_settings(scratch)
     sessions.register_python_macros(settings, [_ROOT / "macros" / "python"])
     return sessions.thread_session(settings)

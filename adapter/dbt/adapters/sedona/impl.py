@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,8 +19,9 @@ from dbt.adapters.sedona.input_versions import InputVersions
 from dbt.adapters.sedona.python_models import SessionPythonJobHelper
 from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.connections import SparkConnectionMethod
-from dbt.adapters.spark.impl import SparkAdapter
+from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.clients.agate_helper import build_type_tester
+from dbt_common.contracts.config.base import MergeBehavior
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
@@ -40,8 +42,15 @@ _COMMANDS_THAT_QUERY = {
 }
 
 
+@dataclass
+class SedonaConfig(SparkConfig):
+    # What a model declares comes on top of what its folder declares; dbt would put it in its place.
+    tblproperties: dict[str, Any] = field(default_factory=dict, metadata=MergeBehavior.Update.meta())
+
+
 class SedonaAdapter(SparkAdapter):
     ConnectionManager = SedonaConnectionManager
+    AdapterSpecificConfigs = SedonaConfig
 
     CONSTRAINT_SUPPORT: ClassVar = {
         # not_null becomes a CHECK: open-source Delta refuses SET NOT NULL on a replaced table.

@@ -49,16 +49,17 @@ def location(spark: Any, name: str) -> str:
 
 def delta_properties(spark: Any, name: str) -> dict[str, str]:
     """A Delta table's properties as its log has them."""
-    configuration = _snapshot(spark, name).metadata().configuration()
+    configuration = snapshot(spark, name).metadata().configuration()
     return dict(spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava(configuration))
 
 
 def delta_bytes(spark: Any, name: str) -> int:
     """Bytes of the data files of a Delta table's present version."""
-    return int(_snapshot(spark, name).sizeInBytes())
+    return int(snapshot(spark, name).sizeInBytes())
 
 
-def _snapshot(spark: Any, name: str) -> Any:
+def snapshot(spark: Any, name: str) -> Any:
+    """Delta's own object for a table's newest version."""
     session = spark._jsparkSession
     identifier = session.sessionState().sqlParser().parseTableIdentifier(name)
     return spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTableWithSnapshot(session, identifier)._2()
