@@ -64,6 +64,8 @@ def test_tests_go_from_cheap_to_costly(jobs: str) -> None:
 @pytest.mark.parametrize("jobs", ["-j1", "-j8"])
 def test_with_many_jobs_steps_still_follow_each_other(jobs: str, tmp_path: Path) -> None:
     shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "benchmarks").mkdir()
+    shutil.copy(ROOT / "benchmarks" / "requirements.lock", tmp_path / "benchmarks")
     log = tmp_path / "log"
     program = f'#!/bin/sh\necho "begin $0 $*" >> {log}\nsleep 0.05\necho "end $0 $*" >> {log}\n'
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
