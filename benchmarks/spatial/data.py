@@ -78,7 +78,7 @@ class Data:
             "overlay_parcels": (overlaid, lambda path: write_shapes(path, "parcel", parcels()[:overlaid])),
             "many_parcels": (
                 self.many_parcels,
-                lambda path: write_shapes(path, "parcel", parcels(self.many_parcels)),
+                lambda path: write_shapes(path, "parcel", parcels(MANY_PARCELS)[: self.many_parcels]),
             ),
             "zones": (ZONES, lambda path: write_shapes(path, "zone", zones())),
             "areas": (ZONES, lambda path: write_shapes(path, "area", areas())),
