@@ -23,7 +23,7 @@ SQL := $(wildcard models snapshots tests/generic tests/singular)
 # Steps follow each other, with `make -j` as well: they share one environment and one metastore.
 .NOTPARALLEL:
 .PHONY: help setup run test lint format unit integration lifecycle-test landing-test spatial-test test-formats adapter-test test-faults \
-        bench bench-small bench-peers bench-run bench-landing doctor docs lock clean clean-state clean-env
+        bench bench-small bench-peers bench-run bench-layout bench-landing doctor docs lock clean clean-state clean-env
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -88,6 +88,9 @@ bench-peers: setup ## install what the benchmark compares with
 
 bench-run: setup ## time `make run` stage by stage, fresh and repeated
 	@$(BIN)/python benchmarks/run.py $(if $(SCALE),--scale $(SCALE)) $(ARGS)
+
+bench-layout: setup ## bytes read for a hundred random windows, by the order of a table's rows
+	@$(BIN)/python -m benchmarks.layout $(if $(SIZE),--size $(SIZE)) $(ARGS)
 
 bench-landing: setup ## rows a second and memory of landing by format, against GeoPandas and deltalake
 	@$(BIN)/python benchmarks/landing.py $(ARGS)

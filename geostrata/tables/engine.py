@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 from geostrata import settings
 from geostrata.errors import GeostrataError
-from geostrata.tables import log_store
 
 
 class Engine(Protocol):
@@ -38,8 +37,8 @@ class SparkEngine:
             log_dir=settings.logs_dir() / "maintain",
             python_preload=(),
         )
-        # Others write to the same tables meanwhile: no commit may be made over theirs.
-        log_store.install(session.root_session(self._settings))
+        # Here, not in the first of many threads: what is wrong with the profile is told at once.
+        session.root_session(self._settings)
 
     def handle(self) -> Any:
         from dbt.adapters.sedona import session
@@ -59,7 +58,6 @@ class GivenEngine:
 
     def __init__(self, spark: Any) -> None:
         self._spark = spark
-        log_store.install(spark)
 
     def handle(self) -> Any:
         from dbt.adapters.sedona.connections import SedonaCredentials, SessionHandle

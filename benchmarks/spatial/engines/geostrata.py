@@ -10,9 +10,8 @@ from benchmarks.spatial import answers
 from benchmarks.spatial.answers import Answer
 from benchmarks.spatial.cases import NEIGHBOURS
 from benchmarks.spatial.data import WINDOW
-from benchmarks.spatial.engines import spark
+from benchmarks.spatial.engines import layouts, spark
 from benchmarks.spatial.engines.base import Engine
-from geostrata.tables.file_size import target_size
 
 _PAIRS = {"predicate": "within", "left_columns": ["point_id"]}
 # As recompute_cells has it: changes are looked up by cells of this resolution.
@@ -143,19 +142,19 @@ class Geostrata(Engine):
     def _prepare_window(self) -> None:
         self._keep("plain", spark.with_contract(self.spark.table("lefts")))
         plain = spark.folder_bytes(self.scratch / "plain")
-        self._cluster("laid_out", "plain", "bbox.xmin", "bbox.ymin")
-        self.spark.conf.set("spark.databricks.delta.optimize.maxFileSize", target_size(None, {}, plain))
-        self.spark.sql(f"optimize {self._kept('laid_out')}")
+        layouts.cluster(
+            self.spark, self.scratch / "plain", self.scratch / "laid_out", "bbox.xmin", "bbox.ymin"
+        )
         inside = self.spark.sql(self._window_sql())
         inside.coalesce(1).write.parquet(f"{self.scratch}/ideal")
         self.extras = {"plain_bytes": plain, "ideal_bytes": spark.folder_bytes(self.scratch / "ideal")}
 
     def _window(self) -> Answer:
-        before = spark.bytes_read(self.spark)
+        counted = spark.BytesRead(self.spark)
         frame = self.spark.sql(self._window_sql())
         # All columns are read, as they are counted in the other figures.
         found = frame.toArrow().column("point_id").to_numpy()
-        self.extras["bytes_read"] = spark.bytes_read(self.spark) - before
+        self.extras["bytes_read"] = counted.total()
         self.extras["bytes_of_files"] = spark.bytes_of_files(frame)
         return answers.rows(found)
 
@@ -187,18 +186,8 @@ class Geostrata(Engine):
     def _kept(self, name: str) -> str:
         return f"delta.`{self.scratch}/{name}`"
 
-    def _cluster(self, name: str, source: str, *columns: str) -> None:
-        """As `layout: {cluster_by: [...]}` does."""
-        schema = self.spark.sql(f"select * from {self._kept(source)}").schema
-        fields = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
-        self.spark.sql(
-            f"create table {self._kept(name)} ({fields}) using delta cluster by ({', '.join(columns)})"
-        )
-        self.spark.sql(f"insert into {self._kept(name)} select * from {self._kept(source)}")
-
     def _lay_out(self, name: str, *columns: str) -> None:
-        """As `layout: {zorder: [...]}` does."""
-        self.spark.sql(f"optimize {self._kept(name)} zorder by ({', '.join(columns)})")
+        layouts.zorder(self.spark, self.scratch / name, *columns)
 
     def _version(self, name: str) -> int:
         history = self.spark.sql(f"describe history {self._kept(name)} limit 1")

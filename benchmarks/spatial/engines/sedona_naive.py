@@ -93,14 +93,14 @@ class SedonaNaive(Engine):
     def window(self) -> Answer:
         """On a plain Delta table, whose files are as they came."""
         west, south, east, north = WINDOW
-        before = spark.bytes_read(self.spark)
+        counted = spark.BytesRead(self.spark)
         frame = self.spark.sql(
             f"""select * from delta.`{self.scratch}/plain`
             where ST_Intersects(ST_GeomFromWKB(geometry), ST_PolygonFromEnvelope({west}D, {south}D, {east}D, {north}D))"""
         )
         found = frame.toArrow().column("point_id").to_numpy()
         self.extras = {
-            "bytes_read": spark.bytes_read(self.spark) - before,
+            "bytes_read": counted.total(),
             "bytes_of_files": spark.bytes_of_files(frame),
         }
         return answers.rows(found)

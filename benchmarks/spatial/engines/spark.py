@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +62,22 @@ def parent(cell: str, resolution: int) -> str:
     return f"{cell} & {-1 - 15 * 2**52} | {resolution * 2**52 + 8 ** (15 - resolution) - 1}"
 
 
-def bytes_read(session: Any) -> int:
-    """By all tasks of the session so far, as Hadoop's file systems count it."""
-    context = session.sparkContext
-    context._jsc.sc().listenerBus().waitUntilEmpty()
-    no_quantiles = context._gateway.new_array(context._jvm.double, 0)
-    stages = context._jsc.sc().statusStore().stageList(None, False, False, no_quantiles, None)
-    return sum(stages.apply(number).inputBytes() for number in range(stages.size()))
+class BytesRead:
+    """By all tasks of the session since this was made, as Hadoop's file systems count it."""
+
+    def __init__(self, session: Any) -> None:
+        self._context = session.sparkContext
+        self._before = next((stage.stageId() for stage in self._newest_stages()), -1)
+
+    def total(self) -> int:
+        stages = itertools.takewhile(lambda stage: stage.stageId() > self._before, self._newest_stages())
+        return sum(stage.inputBytes() for stage in stages)
+
+    def _newest_stages(self) -> Iterator[Any]:
+        self._context._jsc.sc().listenerBus().waitUntilEmpty()
+        no_quantiles = self._context._gateway.new_array(self._context._jvm.double, 0)
+        stages = self._context._jsc.sc().statusStore().stageList(None, False, False, no_quantiles, None)
+        return (stages.apply(number) for number in range(stages.size()))
 
 
 def bytes_of_files(frame: Any) -> int:

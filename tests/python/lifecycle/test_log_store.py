@@ -10,15 +10,12 @@ from lifecycle_bench import LifecycleBench
 from maintain_bench import SharedEngine
 from py4j.protocol import Py4JJavaError
 
-from geostrata.tables import log_store
-
 THREADS, VERSIONS = 6, 40
 
 
 def test_a_version_is_written_once(bench: LifecycleBench, tmp_path: Path) -> None:
     bench.run({"anything": "select 1 as one"})
     spark = SharedEngine().handle().spark
-    log_store.install(spark)
     jvm, conf = spark._jvm, spark._jsparkSession.sessionState().newHadoopConf()
     won: list[tuple[int, int]] = []
     refused: list[str] = []
@@ -53,7 +50,6 @@ def test_a_version_is_written_once(bench: LifecycleBench, tmp_path: Path) -> Non
 def test_spark_commits_by_it(bench: LifecycleBench, tmp_path: Path) -> None:
     bench.run({"anything": "select 1 as one"})
     spark = SharedEngine().handle().spark
-    log_store.install(spark)
     path = tmp_path / "a folder" / "t"
     spark.sql(f"create table delta.`{path}` using delta as select 1 as x")
     spark.sql(f"insert into delta.`{path}` values (2)")

@@ -12,7 +12,7 @@ from typing import Any
 
 import dbt_sedona_workers
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.sedona import class_archive, errors, functions, python_macros, scratch
+from dbt.adapters.sedona import class_archive, errors, functions, log_store, python_macros, scratch
 from dbt.adapters.sedona.jars import jar_paths
 from dbt.adapters.sedona.java import find_java, launcher_home
 from dbt_common.exceptions import DbtRuntimeError
@@ -88,6 +88,9 @@ def root_session(settings: SessionSettings) -> Any:
             _root = _start(settings)
             _root_settings = settings
             functions.register_sedona(_root)
+            if settings.is_local:
+                # Others may write to the same tables meanwhile: no commit may be made over theirs.
+                log_store.install(_root)
         return _root
 
 

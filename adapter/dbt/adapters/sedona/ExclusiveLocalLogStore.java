@@ -3,6 +3,8 @@ package io.delta.storage;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.util.Iterator;
@@ -38,10 +40,23 @@ public class ExclusiveLocalLogStore extends LocalLogStore {
             } finally {
                 stream.close();
             }
-            // Fails with FileAlreadyExistsException, which is what Delta expects of a version that is taken.
-            Files.createLink(commit, finished);
+            try {
+                // Fails with FileAlreadyExistsException, which is what Delta expects of a version that is taken.
+                Files.createLink(commit, finished);
+            } catch (FileAlreadyExistsException taken) {
+                throw taken;
+            } catch (FileSystemException noLinks) {
+                writeWithoutLinks(path, finished, configuration);
+            } catch (UnsupportedOperationException noLinks) {
+                writeWithoutLinks(path, finished, configuration);
+            }
         } finally {
             Files.deleteIfExists(finished);
         }
+    }
+
+    /** On disks without hard links, such as FAT, Delta's own way is all there is. */
+    private void writeWithoutLinks(Path path, java.nio.file.Path finished, Configuration configuration) throws IOException {
+        super.write(path, Files.readAllLines(finished).iterator(), Boolean.FALSE, configuration);
     }
 }
