@@ -33,4 +33,3 @@ def _define(jvm: Any) -> None:
     # Beside its parent, where Delta finds it from whatever thread it asks.
     handles = jvm.java.lang.invoke.MethodHandles
     handles.privateLookupIn(parent, handles.lookup()).defineClass(code)
-
