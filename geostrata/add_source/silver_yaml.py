@@ -30,7 +30,7 @@ models:
     description: One row per {one}, newest valid version.
     config:
       contract: {{enforced: true}}
-      layout: {{zorder: [h3]}}
+      layout: {{cluster_by: [bbox.xmin, bbox.ymin]}}
       meta:
         geometry_types: [{geometry_types}]
     data_tests:
