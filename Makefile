@@ -54,7 +54,7 @@ unit: setup ## tests without Spark: seconds
 integration: setup ## tests that run dbt on the embedded Spark, and kill it twice: minutes
 	@$(BIN)/pytest -q tests/python/integration $(ARGS)
 
-lifecycle-test: setup ## tests of layout, properties and maintenance on real tables, beside other writers: minutes
+lifecycle-test: setup ## tests of layout, properties, maintenance, repair and history on real tables, beside other writers: minutes
 	@$(BIN)/pytest -q tests/python/lifecycle $(ARGS)
 
 landing-test: setup ## tests that land files of every kind and in every order: minutes

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 from types import SimpleNamespace
 from typing import Any
 
 from dbt.adapters.sedona.delta_log import Commit
 from dbt.adapters.sedona.input_versions import InputVersions
+from dbt_common.invocation import get_invocation_id
 
 
 class Name:
@@ -78,10 +80,16 @@ def test_a_first_run_reads_all_and_notes_the_version() -> None:
     assert inputs.read(tables, None, Name("source")) == {"last": None, "version": 7, "has_changed": True}
     assert not inputs.nothing_new()
     inputs.apply(tables)
-    assert tables.statements == [
-        'set spark.databricks.delta.commitInfo.userMetadata = {"dbt_inputs": {"source": 7}, '
-        '"dbt_input_transactions": {"source": "first-7"}, "dbt_input_digests": {}}'
-    ]
+    (statement,) = tables.statements
+    setting, text = statement.split(" = ", 1)
+    assert setting == "set spark.databricks.delta.commitInfo.userMetadata"
+    assert json.loads(text) == {
+        "dbt_inputs": {"source": 7},
+        "dbt_input_transactions": {"source": "first-7"},
+        "dbt_input_digests": {},
+        "dbt_run": get_invocation_id(),
+        "dbt_user": getpass.getuser(),
+    }
 
 
 def test_a_later_run_asks_for_what_came_since() -> None:

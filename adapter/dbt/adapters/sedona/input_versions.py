@@ -6,6 +6,7 @@ both. The next run reads it back and asks only for what has changed since.
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import json
 import threading
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbt.adapters.sedona.delta_log import Commit, TableLog
+from dbt_common.invocation import get_invocation_id
 
 _VERSIONS = "dbt_inputs"
 _TRANSACTIONS = "dbt_input_transactions"
@@ -105,6 +107,9 @@ class InputVersions(threading.local):
                 _VERSIONS: {name: commit.version for name, commit in self._read.items()},
                 _TRANSACTIONS: {name: commit.transaction for name, commit in self._read.items()},
                 _DIGESTS: self._digests,
+                # For whoever asks a commit where its rows come from.
+                "dbt_run": get_invocation_id(),
+                "dbt_user": _user(),
             }
             adapter.execute(f"set {_SETTING} = {json.dumps(note)}")
 
@@ -120,6 +125,13 @@ class InputVersions(threading.local):
         if name not in self._noted:
             self._noted[name] = _newest_note(adapter, name)
         return self._noted[name]
+
+
+def _user() -> str | None:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        return None
 
 
 def _newest_note(adapter: Any, name: str) -> Note:

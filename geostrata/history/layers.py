@@ -1,0 +1,100 @@
+"""Tables through which an entity's rows pass, and the SQL that takes rows out of each. No text here names a key: Delta keeps
+the conditions of its commits in the log.
+
+Bronze and the checked table keep the row, without what it said: the file counts as loaded, the ledger has a place for it,
+and an older delivery does not come to life again. All others lose it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+LANDED, CHECKED, ENTITY, AUDIT, COPY = "landed", "checked", "entity", "audit", "copy"
+# Told of, not touched: tables of other entities, and those that no model makes, such as backups.
+FOREIGN, STRAY = "foreign", "stray"
+# Emptied last, and first what is built from the others: a run that is killed half-way finds the rest once more.
+ORDER = (AUDIT, COPY, ENTITY, LANDED, CHECKED, FOREIGN, STRAY)
+# Views of the session: ids of landed rows, values of the column, keys of the entity.
+ROWS, VALUES, KEYS = "forgotten_rows", "forgotten_values", "forgotten_keys"
+PROVENANCE = (
+    "_source_file",
+    "_source_mtime",
+    "_source_position",
+    "_source_row",
+    "_ingested_at",
+    "_batch_id",
+    "_row_id",
+)
+_RAW_TEXT = ("_corrupt_record", "_rescued")
+
+
+@dataclass(frozen=True)
+class Table:
+    name: str
+    role: str
+    columns: tuple[str, ...] = ()
+
+
+def mark(request_id: str) -> str:
+    """Stands in the place of the record. macros/lifecycle/rows_to_check.sql knows it."""
+    return f"forgotten by request {request_id}"
+
+
+def is_marked(column: str) -> str:
+    return f"coalesce({column} rlike '^forgotten by request [0-9a-f-]{{36}}$', false)"
+
+
+def mark_column(table: Table) -> str:
+    return "_corrupt_record" if table.role == LANDED else "landed_value"
+
+
+def has_value(table: Table, column: str, word: str | None) -> str:
+    """Rows of bronze or the checked table that name the value: in its column, or in the text of a record that can't be read."""
+    texts = [name for name in _RAW_TEXT if name in table.columns and word]
+    found = [f"string(`{column}`) = value"] if column in table.columns else ["false"]
+    found += [f"coalesce(string({name}) rlike {word}, false)" for name in texts]
+    return f"({' or '.join(found)}) and not {is_marked(mark_column(table))}"
+
+
+def removal(table: Table, column: str, entity: str, note: str) -> str | None:
+    """The statement that takes the rows out; None if nothing in the table can be told to be theirs."""
+    if table.role in (LANDED, CHECKED):
+        return _emptied(table, note)
+    condition = matching(table, column, entity)
+    return condition and f"merge into {table.name} as target using {condition} when matched then delete"
+
+
+def matching(table: Table, column: str, entity: str) -> str | None:
+    """`<view> as source on <condition>` of the rows to go."""
+    if table.role == AUDIT:
+        return f"{KEYS} as source on target.entity = '{entity}' and target.entity_key = source.value"
+    if column in table.columns:
+        return f"{VALUES} as source on string(target.`{column}`) = source.value"
+    if table.role in (LANDED, CHECKED, ENTITY) and "_row_id" in table.columns:
+        return f"{ROWS} as source on target._row_id = source._row_id"
+    return None
+
+
+def _emptied(table: Table, note: str) -> str:
+    if table.role == LANDED:
+        kept: Iterable[str] = (*PROVENANCE, "_file_problem")
+        given = {"_corrupt_record": f"'{note}'"}
+    else:
+        kept = PROVENANCE
+        given = {
+            "is_deleted": "false",
+            "is_repaired": "false",
+            # A file that was refused stays refused: what it replaced must not go.
+            "failed_expectations": "case when array_contains(target.failed_expectations, 'file_accepted')"
+            " then array('file_accepted') else array('record_readable') end",
+            "warned_expectations": "cast(array() as array<string>)",
+            "explanation": f"'{note}'",
+            "landed_value": f"'{note}'",
+        }
+    changes = [f"`{name}` = {given.get(name, 'null')}" for name in table.columns if name not in kept]
+    return (
+        f"merge into {table.name} as target using {ROWS} as source on target._row_id = source._row_id"
+        f" and not {is_marked('target.' + mark_column(table))}"
+        f" when matched then update set {', '.join(changes)}"
+    )
