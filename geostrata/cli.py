@@ -38,6 +38,11 @@ COMMANDS = (
         "geostrata.tables.audit",
     ),
     Command("maintain", "plan what tables need, by maintenance.yml, and do it", "geostrata.tables.maintain"),
+    Command(
+        "repair",
+        "restore, replace, delete, undo, clone, drop or migrate; dry by default",
+        "geostrata.repairs.command",
+    ),
     Command("doctor", "check this machine and this project", "geostrata.doctor"),
 )
 
