@@ -34,8 +34,8 @@ setup: ## install the locked environment into .venv (nothing to do: milliseconds
 run: setup ## set up, make the demo data if there is none, build everything, show what came of it
 	@$(BIN)/geostrata run $(if $(SCALE),--scale $(SCALE)) $(ARGS)
 
-test: lint unit bench-peers ## everything that must hold, cheapest first
-	@$(BIN)/python scripts/side_by_side.py "integration lifecycle-test" "landing-test spatial-test bench-small"
+test: lint bench-peers ## everything that must hold, cheapest first
+	@$(BIN)/python scripts/side_by_side.py "integration lifecycle-test" "unit landing-test spatial-test bench-small"
 
 lint: setup ## ruff, mypy and sqlfluff: seconds, no Spark
 	@$(BIN)/ruff check --quiet .

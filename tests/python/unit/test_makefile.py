@@ -54,8 +54,7 @@ def test_tests_go_from_cheap_to_costly(jobs: str) -> None:
         "ruff format",
         "mypy",
         "sqlfluff lint",
-        "python/unit",
-        'side_by_side.py "integration lifecycle-test" "landing-test spatial-test bench-small"',
+        'side_by_side.py "integration lifecycle-test" "unit landing-test spatial-test bench-small"',
     ]
     places = [commands.index(part) for part in order]
     assert places == sorted(places)
