@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
-from dbt.adapters.sedona import retry
+from dbt.adapters.sedona import relations, retry
 
 SOURCE = """
     {{ config(materialized='incremental', tblproperties={'delta.enableChangeDataFeed': 'true'}) }}
@@ -52,6 +53,22 @@ def test_an_append_only_table_is_rebuilt_and_stays_one(dbt: Any) -> None:
     dbt.write("models/kept.sql", config + " select {{ var('id', 1) }} as id")
     dbt.run("run")
     dbt.run("run", "--full-refresh", "--vars", "{id: 2}")
+    assert dbt.sql("select id from {schema}.kept") == [(2,)]
+    assert ("delta.appendOnly", "true") in dbt.sql("show tblproperties {schema}.kept")
+
+
+def test_an_append_only_table_that_a_killed_run_did_not_name_is_written_over(
+    dbt: Any, tmp_path: Path
+) -> None:
+    config = "{{ config(materialized='incremental', tblproperties={'delta.appendOnly': 'true'}) }}"
+    dbt.write("models/kept.sql", config + " select {{ var('id', 1) }} as id")
+    dbt.run("run")
+    # As a kill between the commit and the catalog leaves it: the files are there, the name is not.
+    folder = Path(relations.location(dbt.spark, f"{dbt.schema}.kept").removeprefix("file:"))
+    shutil.copytree(folder, tmp_path / "kept")
+    dbt.sql("drop table {schema}.kept")
+    shutil.copytree(tmp_path / "kept", folder)
+    dbt.run("run", "--vars", "{id: 2}")
     assert dbt.sql("select id from {schema}.kept") == [(2,)]
     assert ("delta.appendOnly", "true") in dbt.sql("show tblproperties {schema}.kept")
 

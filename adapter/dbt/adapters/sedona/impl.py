@@ -177,6 +177,22 @@ class SedonaAdapter(SparkAdapter):
         _, table = self.execute(f"show tblproperties {relation}", fetch=True)
         return {row[0]: row[1] for row in table.rows}
 
+    @available
+    @errors.in_one_line
+    def append_only_table(
+        self, relation: BaseRelation, is_known: bool, location_root: str | None = None
+    ) -> str | None:
+        """How SQL names the append-only table that a rebuild would replace; none if it would replace no such table."""
+        name: str | None = relation.render()
+        spark = self.spark_session()
+        if not is_known:
+            place = f"{location_root}/{relation.identifier}" if location_root else None
+            name = relations.unnamed_delta_table(spark, relation.render(), place) if spark else None
+        if name is None:
+            return None
+        properties = relations.delta_properties(spark, name) if spark else self.delta_properties(relation)
+        return name if properties.get("delta.appendOnly") == "true" else None
+
     @errors.in_one_line
     def delta_bytes(self, relation: BaseRelation) -> int:
         """Bytes of the data files of a Delta table's present version."""

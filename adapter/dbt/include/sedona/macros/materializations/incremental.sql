@@ -32,9 +32,12 @@
   {%- if is_rebuild -%}
     {%- if existing_relation is not none and not (file_format == 'delta' and existing_relation.is_delta) -%}
       {%- do adapter.drop_relation(existing_relation) -%}
-    {%- elif existing_relation is not none and adapter.delta_properties(this).get('delta.appendOnly') == 'true' -%}
+    {%- elif file_format == 'delta' -%}
       {# Delta would refuse to replace it. The new table has the property again. #}
-      {%- call statement() -%} alter table {{ this }} set tblproperties ('delta.appendOnly' = 'false') {%- endcall -%}
+      {%- set closed = adapter.append_only_table(this, existing_relation is not none, config.get('location_root')) -%}
+      {%- if closed is not none -%}
+        {%- call statement() -%} alter table {{ closed }} set tblproperties ('delta.appendOnly' = 'false') {%- endcall -%}
+      {%- endif -%}
     {%- endif -%}
     {%- call statement('main', language=language) -%}
       {{ create_table_as(False, this, compiled_code, language) }}
