@@ -186,9 +186,12 @@ def whole_state(uri: str, version: int, known: Sequence[Version], table: str) ->
         return state
     kept = [found.number for found in known if found.number > version and not _has_lost_files(uri, found)]
     way_out = f"the oldest that is whole is version {kept[0]}" if kept else "no older one is whole"
+    if all(map(is_own, lost)):
+        how = f"VACUUM has deleted {len(lost):,} of its {len(state.files):,} files"
+    else:
+        how = "it was copied from a table that is gone"
     raise GeostrataError(
-        f"{table}: version {version} can't be read any more: VACUUM has deleted {len(lost):,} of its "
-        f"{len(state.files):,} files; {way_out}. A backup (`geostrata repair clone`) is not touched by VACUUM"
+        f"{table}: version {version} can't be read any more: {how}; {way_out}. A backup (`geostrata repair clone`) is not touched by VACUUM"
     )
 
 
@@ -201,11 +204,15 @@ def missing_files(state: TableState) -> list[str]:
     root = Path(state.uri)
     if not root.is_dir():
         return []
-    return [
-        path
-        for path in state.files.paths
-        if is_own(path) and not (root / path).exists() and not (root / unquote(path)).exists()
-    ]
+    return [path for path in state.files.paths if not _exists(root, path)]
+
+
+def _exists(root: Path, path: str) -> bool:
+    if not is_own(path):
+        place = path.removeprefix("file:")
+        # In another storage: not ours to ask.
+        return not place.startswith("/") or Path(unquote(place)).exists()
+    return (root / path).exists() or (root / unquote(path)).exists()
 
 
 def is_own(path: str) -> bool:

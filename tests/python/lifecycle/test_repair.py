@@ -286,6 +286,14 @@ def test_a_table_is_dropped_only_with_a_backup_and_comes_back(
     # Now the backup may go: what was copied from it holds the same.
     said(capfd, "drop", backup, "--confirm", backup, "--apply", "--reason", "no longer needed")
     assert not path_of(town, backup).exists()
+    # Its first version was still that of the backup.
+    told = said(capfd, "restore", "silver.telemetry", "--to-version", "0", code=2)
+    assert (
+        "version 0 can't be read any more: it was copied from a table that is gone; the oldest that is whole"
+        in told
+    )
+    # The next test begins with a table that has no such past.
+    execute("drop table silver.telemetry")
 
 
 def test_migration_keeps_rows_properties_and_readers(
