@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pyarrow.fs
 
 from geostrata.errors import GeostrataError
-from geostrata.tables.state import TableState, _files_of, read_state
+from geostrata.tables.state import TableState, files_of, read_state
 
 # Where dbt's incremental models note which version of each input their rows come from (docs/decisions/0005).
 _INPUTS, _TRANSACTIONS = "dbt_inputs", "dbt_input_transactions"
@@ -66,7 +66,7 @@ def versions(uri: str) -> list[Version]:
     from deltalake.exceptions import DeltaError
 
     try:
-        files = _files_of(DeltaTable(uri), uri)
+        files = files_of(DeltaTable(uri), uri)
         listed = files.get_file_info(pyarrow.fs.FileSelector("_delta_log"))
         commits = sorted(
             (int(match[1]), info.path) for info in listed if (match := _COMMIT.search(info.path))
