@@ -125,18 +125,22 @@ def _orders(session: Any, plain: Path) -> dict[str, Callable[[Path], None]]:
 def _asked(session: Any, order: str, table: Path, windows: list[Box], made_s: float) -> Found:
     detail = session.sql(f"describe detail delta.`{table}`").first()
     read, of_files, rows = [], [], []
-    for west, south, east, north in windows:
-        counted = spark.BytesRead(session)
-        # All columns, as in the ideal. The exact predicate of within_window is left out: of points it is the same.
-        frame = session.sql(
-            f"""select * from delta.`{table}`
-            where bbox.xmin <= {east} and bbox.xmax >= {west} and bbox.ymin <= {north} and bbox.ymax >= {south}"""
-        )
+    for window in windows:
+        frame = _within(session, table, window)
         rows.append(frame.toArrow().num_rows)
-        read.append(counted.total())
         of_files.append(spark.bytes_of_files(frame))
+        read.append(spark.bytes_read(frame, _within(session, table, spark.NOWHERE)))
     every = session.sql(f"select count(*) from delta.`{table}`").first()[0]
     return Found(order, made_s, detail["numFiles"], detail["sizeInBytes"], read, of_files, rows, every)
+
+
+def _within(session: Any, table: Path, window: Box) -> Any:
+    """All columns, as in the ideal. The exact predicate of within_window is left out: of points it is the same."""
+    west, south, east, north = window
+    return session.sql(
+        f"""select * from delta.`{table}`
+        where bbox.xmin <= {east} and bbox.xmax >= {west} and bbox.ymin <= {north} and bbox.ymax >= {south}"""
+    )
 
 
 def _table(found: list[Found], args: argparse.Namespace) -> str:

@@ -34,7 +34,7 @@ class Engine:
 
     def run(self) -> Answer | Callable[[], Answer]:
         """What the clock is for: the answer, or, where the outcome is a table, what reads the answer from it."""
-        answer: Answer = getattr(self, self.case.kind)()
+        answer: Answer | Callable[[], Answer] = getattr(self, self.case.kind)()
         return answer
 
 

@@ -149,18 +149,23 @@ class Geostrata(Engine):
         inside.coalesce(1).write.parquet(f"{self.scratch}/ideal")
         self.extras = {"plain_bytes": plain, "ideal_bytes": spark.folder_bytes(self.scratch / "ideal")}
 
-    def _window(self) -> Answer:
-        counted = spark.BytesRead(self.spark)
+    def _window(self) -> Callable[[], Answer]:
         frame = self.spark.sql(self._window_sql())
         # All columns are read, as they are counted in the other figures.
         found = frame.toArrow().column("point_id").to_numpy()
-        self.extras["bytes_read"] = counted.total()
-        self.extras["bytes_of_files"] = spark.bytes_of_files(frame)
-        return answers.rows(found)
 
-    def _window_sql(self) -> str:
+        def count() -> Answer:
+            self.extras["bytes_of_files"] = spark.bytes_of_files(frame)
+            self.extras["bytes_read"] = spark.bytes_read(
+                frame, self.spark.sql(self._window_sql(spark.NOWHERE))
+            )
+            return answers.rows(found)
+
+        return count
+
+    def _window_sql(self, box: tuple[float, ...] = WINDOW) -> str:
         """As macros/join/within_window.sql writes it."""
-        window = self._call("plan_window", bbox=list(WINDOW))
+        window = self._call("plan_window", bbox=list(box))
         west, south, east, north = window["boxes"][0]
         return f"""select * from {self._kept("laid_out")}
         where bbox.xmin <= {east} and bbox.xmax >= {west} and bbox.ymin <= {north} and bbox.ymax >= {south}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.spatial import answers
@@ -90,20 +91,23 @@ class SedonaNaive(Engine):
         )
         return answers.neighbours(*found)
 
-    def window(self) -> Answer:
+    def window(self) -> Callable[[], Answer]:
         """On a plain Delta table, whose files are as they came."""
         west, south, east, north = WINDOW
-        counted = spark.BytesRead(self.spark)
         frame = self.spark.sql(
             f"""select * from delta.`{self.scratch}/plain`
             where ST_Intersects(ST_GeomFromWKB(geometry), ST_PolygonFromEnvelope({west}D, {south}D, {east}D, {north}D))"""
         )
         found = frame.toArrow().column("point_id").to_numpy()
-        self.extras = {
-            "bytes_read": counted.total(),
-            "bytes_of_files": spark.bytes_of_files(frame),
-        }
-        return answers.rows(found)
+
+        def count() -> Answer:
+            self.extras = {
+                "bytes_of_files": spark.bytes_of_files(frame),
+                "bytes_read": spark.bytes_read(frame, frame.limit(0)),
+            }
+            return answers.rows(found)
+
+        return count
 
     def _columns(self, sql: str) -> list[Any]:
         return spark.columns(self.spark.sql(sql))
