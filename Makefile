@@ -23,7 +23,7 @@ SQL := $(wildcard models snapshots tests/generic tests/singular)
 # Steps follow each other, with `make -j` as well: they share one environment and one metastore.
 .NOTPARALLEL:
 .PHONY: help setup run test lint format unit integration lifecycle-test landing-test spatial-test test-formats adapter-test test-faults \
-        bench bench-small bench-peers bench-run bench-layout bench-landing doctor docs lock clean clean-state clean-env
+        bench bench-small bench-peers bench-run bench-layout bench-landing bench-tests doctor docs lock clean clean-state clean-env
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -91,6 +91,9 @@ bench-run: setup ## time `make run` stage by stage, fresh and repeated
 
 bench-layout: setup ## bytes read for a hundred random windows, by the order of a table's rows
 	@$(BIN)/python -m benchmarks.layout $(if $(SIZE),--size $(SIZE)) $(ARGS)
+
+bench-tests: setup ## seconds of each test of shapes on a hundred thousand and a million rows
+	@$(BIN)/python -m benchmarks.generic_tests $(ARGS)
 
 bench-landing: setup ## rows a second and memory of landing by format, against GeoPandas and deltalake
 	@$(BIN)/python benchmarks/landing.py $(ARGS)

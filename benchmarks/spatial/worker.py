@@ -17,7 +17,7 @@ from benchmarks.spatial.engines.base import Engine, UnavailableError
 # An engine that takes longer than this is timed once: its median would say no more.
 _SLOW_S = 60
 # A virtual machine compiles what it runs often: nobody is timed before so many runs, or so many seconds of them.
-_WARM_RUNS, _WARM_S = 6, 20
+_WARM_RUNS, _WARM_S = 12, 40
 
 
 def main() -> int:

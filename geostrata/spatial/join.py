@@ -172,17 +172,25 @@ class _ByShapes:
 
 
 def _choose(left: Any, right: Any, spec: JoinSpec) -> tuple[str, str]:
-    left_bytes, right_bytes = size_in_bytes(left), size_in_bytes(right)
-    sizes = (
-        f"left {_megabytes(left_bytes)}, right {_megabytes(right_bytes)}, limit {_megabytes(BROADCAST_BYTES)}"
-    )
+    limit = f"limit {_megabytes(BROADCAST_BYTES)}"
     if spec.plan is not None:
-        return spec.plan, f"as told ({sizes})"
+        return spec.plan, "as told"
+    # Pruning is a job of its own for every side: not where all files together are small already.
+    all_bytes = size_before_pruning(right)
+    if all_bytes <= BROADCAST_BYTES:
+        return BROADCAST_RIGHT, f"the right side is small (at most {_megabytes(all_bytes)}, {limit})"
+    left_bytes, right_bytes = size_in_bytes(left), size_in_bytes(right)
+    sizes = f"left {_megabytes(left_bytes)}, right {_megabytes(right_bytes)}, {limit}"
     if right_bytes <= BROADCAST_BYTES:
         return BROADCAST_RIGHT, f"the right side is small ({sizes})"
     if left_bytes <= BROADCAST_BYTES and spec.how == "inner":
         return BROADCAST_LEFT, f"the left side is small, the right one is not ({sizes})"
     return TILES, f"no side is small enough for every worker ({sizes})"
+
+
+def size_before_pruning(frame: Any) -> int:
+    """Spark's estimate from the sizes of all files of the tables that are read."""
+    return int(str(frame._jdf.queryExecution().analyzed().stats().sizeInBytes()))
 
 
 def size_in_bytes(frame: Any) -> int:

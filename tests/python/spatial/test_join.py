@@ -13,7 +13,7 @@ import pytest
 import shapely
 from workbench import Workbench
 
-from geostrata.spatial import tiles
+from geostrata.spatial import join, tiles
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
 from spatial_shapes import awkward_points, awkward_shapes, random_shapes
@@ -164,4 +164,24 @@ def test_shapes_are_dealt_out_to_many_tiles(
 
 def test_explain_says_which_plan_and_why(bench: Workbench, sides: tuple[str, str]) -> None:
     lines = bench.told(model(sides, explain=True))
-    assert any("broadcast right: the right side is small (left " in line for line in lines)
+    assert any("broadcast right: the right side is small (at most " in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("right_where", "why"),
+    [
+        (None, "tiles: no side is small enough for every worker (left "),
+        # All files are left out by their statistics.
+        ("right_id > 1000000", "broadcast right: the right side is small (left "),
+    ],
+)
+def test_what_is_large_is_looked_at_after_pruning(
+    bench: Workbench,
+    sides: tuple[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    right_where: str | None,
+    why: str,
+) -> None:
+    monkeypatch.setattr(join, "BROADCAST_BYTES", 10)
+    lines = bench.told(model(sides, explain=True, right_where=right_where))
+    assert any(why in line for line in lines), lines

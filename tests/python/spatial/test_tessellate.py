@@ -13,12 +13,15 @@ from workbench import Workbench
 
 RESOLUTION = 8
 
+# As docs/spatial-sql/tessellate.md has it.
 JOIN = """
+with cells as (select *, st_geomfromwkb(chip) as area from {{{{ ref('{cells}') }}}})
+
 select points.point_id, cells.shape_id
 from {points} as points
-inner join {{{{ ref('{cells}') }}}} as cells
+inner join cells
     on points.h3 = cells.h3
-where cells.is_core or {predicate}(st_geomfromwkb(cells.chip), st_geomfromwkb(points.geometry))
+where cells.is_core or {predicate}(cells.area, st_geomfromwkb(points.geometry))
 """
 
 
