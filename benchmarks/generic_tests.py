@@ -12,7 +12,6 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,12 +21,12 @@ import yaml
 from geostrata import dbt_calls, settings, text_table
 
 ROOT = Path(__file__).resolve().parents[1]
-# The tests' own project with nothing but the macros.
+# The tests' own project with nothing but the macros, and their shapes.
 sys.path.insert(0, str(ROOT / "tests/python/spatial"))
-from workbench import Workbench  # noqa: E402
+from coverages import TOWN, cells  # noqa: E402  # found by the line above
+from workbench import Workbench  # noqa: E402  # found by the line above
 
 BASE = "is_topologically_valid"
-WEST, SOUTH, EAST, NORTH = 10, 48, 11, 49
 
 
 def main() -> int:
@@ -49,28 +48,13 @@ def main() -> int:
     return 0
 
 
-def coverage(rows: int) -> Any:
-    """About so many quadrilaterals that leave no gap: neighbours share their corners."""
-    across = max(1, round(np.sqrt(rows)))
-    x, y = np.meshgrid(np.linspace(WEST, EAST, across + 1), np.linspace(SOUTH, NORTH, across + 1))
-    moved = np.zeros((*x.shape, 2))
-    moved[1:-1, 1:-1] = np.random.default_rng(1).uniform(
-        -0.3 / across, 0.3 / across, (across - 1, across - 1, 2)
-    )
-    at = np.stack([x, y], axis=-1) + moved
-    corners = [at[:-1, :-1], at[:-1, 1:], at[1:, 1:], at[1:, :-1], at[:-1, :-1]]
-    return shapely.polygons(np.stack(corners, axis=2).reshape(-1, 5, 2))
-
-
 def _seconds(bench: Workbench, rows: int) -> dict[str, float]:
     """Of each test; all pass, or it is no measure."""
-    shapes = coverage(rows)
-    cells = pa.table(
-        {"cell_id": np.arange(len(shapes)), "geometry": pa.array(shapely.to_wkb(shapes), pa.binary())}
-    )
-    town = pa.table({"town_id": [1], "geometry": [shapely.to_wkb(shapely.box(WEST, SOUTH, EAST, NORTH))]})
-    to = bench.table("town", town)
-    bench.write({"cells": f"select * from {bench.table('cells', cells)}"})
+    shapes = cells(across=round(np.sqrt(rows)))
+    wkb = pa.array(shapely.to_wkb(shapes), pa.binary())
+    given = bench.table("cells", pa.table({"cell_id": np.arange(len(shapes)), "geometry": wkb}))
+    to = bench.table("town", pa.table({"town_id": [1], "geometry": [shapely.to_wkb(TOWN)]}))
+    bench.write({"cells": f"select * from {given}"})
     key = {"key": "cell_id"}
     tests = {
         BASE: key,
@@ -82,7 +66,7 @@ def _seconds(bench: Workbench, rows: int) -> dict[str, float]:
         "no_overlaps": key,
         "no_gaps_within": {"outer": to, "key": "town_id"},
     }
-    described = [{name: {"name": name, "arguments": given}} for name, given in tests.items()]
+    described = [{name: {"name": name, "arguments": asked}} for name, asked in tests.items()]
     text = yaml.safe_dump({"models": [{"name": "cells", "data_tests": described}]}, sort_keys=False)
     (bench.project / "models/_cells.yml").write_text(text)
     outcome = dbt_calls.invoke(["build", "--select", "cells", "--threads", "1"])

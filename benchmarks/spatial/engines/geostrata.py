@@ -98,7 +98,7 @@ class Geostrata(Engine):
         self._keep("parcels", spark.with_box(self.spark.table("rights")))
         for name in ("points", "parcels"):
             self.spark.sql(f"select * from {self._kept(name)}").createOrReplaceTempView(name)
-        # The last one counts, as warm as what it is compared with.
+        # The last one counts: the first are spent on compiling.
         for _ in range(6):
             began = time.monotonic()
             self._keep("joined", self._part_of_join("true", "true"))

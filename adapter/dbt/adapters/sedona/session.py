@@ -40,7 +40,7 @@ SETTINGS = {
     "spark.kryo.registrator": "org.apache.sedona.core.serde.SedonaKryoRegistrator",
     "spark.ui.showConsoleProgress": "false",
     # Batches for Python are bounded by rows. A bound by bytes makes Spark add up the batch for every row that it writes,
-    # and saves no memory: Parquet's reader holds 4,096 rows of whatever width already.
+    # and spares little memory: Parquet's reader holds 4,096 rows of whatever width already.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
     # As dbt-spark has it, also where a Python model reaches the root session: a bad cast is NULL.
