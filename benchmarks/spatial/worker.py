@@ -39,14 +39,17 @@ def main() -> int:
 
 def _measure(engine: Engine, repeats: int, target: Path, channel: TextIO) -> None:
     _tell(channel, event="ready", steps=engine.steps)
+    engine.reset()
     began = time.monotonic()
     answer = engine.run()
     warm_s = time.monotonic() - began
     _tell(channel, event="warm", wall_s=warm_s)
     for _ in range(_WARM_RUNS - 1 if repeats > 1 else 0):
         if time.monotonic() - began < _WARM_S:
+            engine.reset()
             answer = engine.run()
     for _ in range(repeats if warm_s < _SLOW_S else 1):
+        engine.reset()
         cpu, machine, began = watch.cpu_seconds(os.getpid()), watch.machine_cpu_seconds(), time.monotonic()
         answer = engine.run()
         wall_s = time.monotonic() - began

@@ -84,7 +84,9 @@ def compact(cells: Any) -> Any:
     for level in range(15, 0, -1):
         of_level = resolutions(left) == level
         own, left = left[of_level], left[~of_level]
-        parents, which, counts = np.unique(_parents(own, level - 1), return_inverse=True, return_counts=True)
+        parents, which, counts = np.unique(
+            parent_cells(own, level - 1), return_inverse=True, return_counts=True
+        )
         is_whole = counts == np.where(_is_pentagon(parents), 6, 7)
         done.append(own[~is_whole[which]])
         left = np.union1d(left, parents[is_whole])
@@ -127,6 +129,11 @@ def covers(shapes: Any, resolution: int, mode: str) -> list[Any]:
 
 def resolutions(cells: Any) -> Any:
     return cells >> 52 & 15
+
+
+def parent_cells(cells: Any, level: int) -> Any:
+    """Of cells that are not coarser than the level."""
+    return cells & ~(15 << 52) | (level << 52) | (8 ** (15 - level) - 1)
 
 
 def _covering(shapes: Any, resolution: int, mode: str) -> tuple[Any, Any]:
@@ -357,10 +364,6 @@ def _children(cells: Any, level: int) -> tuple[Any, Any]:
     return np.nonzero(is_there)[0], found[is_there]
 
 
-def _parents(cells: Any, level: int) -> Any:
-    return cells & ~(15 << 52) | (level << 52) | (8 ** (15 - level) - 1)
-
-
 def _is_pentagon(cells: Any) -> Any:
     unused = 3 * (15 - resolutions(cells))
     return np.isin(cells >> 45 & 127, _PENTAGONS) & ((cells & (1 << 45) - 1) >> unused == 0)
@@ -371,7 +374,7 @@ def _has_ancestor(cells: Any) -> Any:
     found = np.zeros(len(cells), dtype=bool)
     for level in np.unique(levels):
         finer = levels > level
-        found[finer] |= np.isin(_parents(cells[finer], int(level)), cells[levels == level])
+        found[finer] |= np.isin(parent_cells(cells[finer], int(level)), cells[levels == level])
     return found
 
 

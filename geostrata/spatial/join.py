@@ -3,6 +3,7 @@
     broadcast right    the right side is small: every worker holds it, indexed, and the left side streams by in Arrow batches
     broadcast left     the same the other way round, where only pairs are wanted
     tiles              neither is small: both are dealt out by tiles, and each tile is joined like a small side
+    driver             what conditions leave of both sides is small, in tables on this machine: joined here, without any job
 
 Every plan asks GEOS (or geodesics, for dwithin) about the shapes themselves: plans differ in time, never in the answer.
 """
@@ -25,6 +26,7 @@ MACRO = "spatial_join"
 MIRRORED = {"contains": "within", "within": "contains", "intersects": "intersects", "dwithin": "dwithin"}
 KINDS = ("inner", "left", "anti")
 BROADCAST_RIGHT, BROADCAST_LEFT, TILES = PLANS = ("broadcast right", "broadcast left", "tiles")
+DRIVER = "driver"
 # Of a side that every worker holds. Parsed and prepared, shapes take about five times their size.
 BROADCAST_BYTES = 128 << 20
 # Beside these columns of the contract, a join wants what is said of a shape: its own columns.
@@ -46,7 +48,7 @@ class JoinSpec:
         _check("predicate", self.predicate, tuple(MIRRORED))
         _check("how", self.how, KINDS)
         if self.plan is not None:
-            _check("plan", self.plan, PLANS)
+            _check("plan", self.plan, (*PLANS, DRIVER))
         if self.plan == BROADCAST_LEFT and self.how != "inner":
             raise GeostrataError(
                 f"{MACRO}: plan '{BROADCAST_LEFT}' gives pairs only; how must be inner, got {self.how}"
@@ -86,10 +88,12 @@ def spatial_join(spark: Any, left: Any, right: Any, spec: JoinSpec) -> Any:
 
 
 def plan_join(spark: Any, left: Any, right: Any, spec: JoinSpec) -> JoinPlan:
-    columns = _columns(left, right, spec)
+    columns = columns_of(left.schema, right.schema, spec)
     left, right = left.select(*columns.of_left()), right.select(*columns.of_right())
     name, why = _choose(left, right, spec)
-    if name == TILES:
+    if name == DRIVER:
+        frame = join_on_driver(spark, left.toArrow(), right.toArrow(), spec, columns)
+    elif name == TILES:
         from geostrata.spatial import tiles
 
         dealt = tiles.tiles_for(left, right, columns)
@@ -108,6 +112,11 @@ def plan_join(spark: Any, left: Any, right: Any, spec: JoinSpec) -> JoinPlan:
     else:
         frame = _streamed(spark, left, right, spec, columns, columns.schema)
     return JoinPlan(frame, name, why)
+
+
+def join_on_driver(spark: Any, left: pa.Table, right: pa.Table, spec: JoinSpec, columns: Columns) -> Any:
+    found = make_indexed(right, spec, columns, left.num_rows).join(left)
+    return spark.createDataFrame(found.select(columns.schema.names), columns.schema)
 
 
 def _streamed(spark: Any, left: Any, right: Any, spec: JoinSpec, columns: Columns, schema: Any) -> Any:
@@ -151,14 +160,14 @@ class Indexed:
         return pa.table(found)
 
 
-def make_indexed(right: pa.Table, spec: JoinSpec, columns: Columns) -> Indexed:
+def make_indexed(right: pa.Table, spec: JoinSpec, columns: Columns, points: int | None = None) -> Indexed:
     shapes = shapes_of(right.column(columns.right_geometry))
     if spec.predicate == "dwithin":
         from geostrata.spatial.within_distance import WithinDistanceIndex
 
         index: Any = _ByShapes(WithinDistanceIndex.of(shapes, spec.distance_m or 0.0))
     else:
-        index = ShapeIndex(shapes, spec.predicate)
+        index = ShapeIndex(shapes, spec.predicate, points)
     return Indexed(index, right.select(list(columns.right)), columns, spec.how)
 
 
@@ -172,15 +181,15 @@ class _ByShapes:
 
 
 def _choose(left: Any, right: Any, spec: JoinSpec) -> tuple[str, str]:
-    limit = f"limit {_megabytes(BROADCAST_BYTES)}"
+    limit = f"limit {megabytes(BROADCAST_BYTES)}"
     if spec.plan is not None:
         return spec.plan, "as told"
     # Pruning is a job of its own for every side: not where all files together are small already.
     all_bytes = size_before_pruning(right)
     if all_bytes <= BROADCAST_BYTES:
-        return BROADCAST_RIGHT, f"the right side is small (at most {_megabytes(all_bytes)}, {limit})"
+        return BROADCAST_RIGHT, f"the right side is small (at most {megabytes(all_bytes)}, {limit})"
     left_bytes, right_bytes = size_in_bytes(left), size_in_bytes(right)
-    sizes = f"left {_megabytes(left_bytes)}, right {_megabytes(right_bytes)}, {limit}"
+    sizes = f"left {megabytes(left_bytes)}, right {megabytes(right_bytes)}, {limit}"
     if right_bytes <= BROADCAST_BYTES:
         return BROADCAST_RIGHT, f"the right side is small ({sizes})"
     if left_bytes <= BROADCAST_BYTES and spec.how == "inner":
@@ -198,27 +207,28 @@ def size_in_bytes(frame: Any) -> int:
     return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
-def _megabytes(size: int) -> str:
+def megabytes(size: int) -> str:
     return f"{size / (1 << 20):,.1f} MB" if size < 1 << 50 else "of unknown size"
 
 
-def _columns(left: Any, right: Any, spec: JoinSpec) -> Columns:
+def columns_of(left: Any, right: Any, spec: JoinSpec) -> Columns:
+    """Of the outcome, by the schemas of both sides."""
     from pyspark.sql.types import StructField, StructType
 
-    for side, frame, geometry in (("left", left, spec.left_geometry), ("right", right, spec.right_geometry)):
-        if geometry not in frame.columns:
+    for side, schema, geometry in (("left", left, spec.left_geometry), ("right", right, spec.right_geometry)):
+        if geometry not in schema.names:
             raise GeostrataError(
                 f"{MACRO}: the {side} side has no column {geometry}; name its geometry in {side}_geometry"
             )
-    ours = chosen_columns(MACRO, "left", spec.left_columns, left.columns, left.columns)
-    own = [name for name in right.columns if name not in _NOT_BY_DEFAULT and not name.startswith("_")]
+    ours = chosen_columns(MACRO, "left", spec.left_columns, left.names, left.names)
+    own = [name for name in right.names if name not in _NOT_BY_DEFAULT and not name.startswith("_")]
     theirs = (
-        chosen_columns(MACRO, "right", spec.right_columns, right.columns, own) if spec.how != "anti" else {}
+        chosen_columns(MACRO, "right", spec.right_columns, right.names, own) if spec.how != "anti" else {}
     )
     check_no_clash(MACRO, ours, theirs)
     fields = [
-        StructField(alias, frame.schema[name].dataType, True)
-        for frame, names in ((left, ours), (right, theirs))
+        StructField(alias, schema[name].dataType, True)
+        for schema, names in ((left, ours), (right, theirs))
         for name, alias in names.items()
     ]
     return Columns(ours, theirs, spec.left_geometry, spec.right_geometry, StructType(fields))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import shapely
 
-from geostrata.spatial.grid import PointGrid
+from geostrata.spatial.grid import CELLS, PointGrid, cells_for
 from geostrata.spatial.wkb import point_coordinates, shapes_of
 
 PREDICATES = ("contains", "within", "intersects")
@@ -16,10 +16,12 @@ _POLYGONAL = (shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON)
 
 
 class ShapeIndex:
-    """Of the right side. `predicate` is said of the left: contains, within or intersects what is on the right."""
+    """Of the right side. `predicate` is said of the left: contains, within or intersects what is on the right. `points` is how many
+    there are on the left, where that is known: fewer need less of an index."""
 
-    def __init__(self, shapes: Any, predicate: str) -> None:
+    def __init__(self, shapes: Any, predicate: str, points: int | None = None) -> None:
         self._shapes, self._predicate = shapes, predicate
+        self._cells = CELLS if points is None else cells_for(points)
         self._is_polygonal = np.isin(shapely.get_type_id(shapes), _POLYGONAL)
 
     def find(self, column: Any) -> tuple[Any, Any]:
@@ -51,7 +53,7 @@ class ShapeIndex:
 
     @cached_property
     def _grid(self) -> PointGrid:
-        return PointGrid.of(np.where(self._is_polygonal, self._shapes, None))
+        return PointGrid.of(np.where(self._is_polygonal, self._shapes, None), self._cells)
 
     @cached_property
     def _everything(self) -> _Tree:

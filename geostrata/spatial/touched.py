@@ -13,7 +13,7 @@ import numpy as np
 import shapely
 
 from geostrata.spatial.boxes import TURNS, grown, surroundings
-from geostrata.spatial.cells import boundaries, covers
+from geostrata.spatial.cells import boundaries, covers, is_valid, parent_cells, resolutions
 
 # More ranges make conditions that take longer to judge than they save: then parents stand in for their children.
 MAX_RANGES = 200
@@ -28,6 +28,12 @@ def touched_cells(points: Any, shapes: Any, resolution: int, metres: float = 0.0
     for cover in covers(surroundings(shapes, metres), resolution, "overlaps"):
         cells.update(near for cell in ([] if cover is None else cover) for near in h3.grid_disk(int(cell), 1))
     return _coarsened(sorted(cells), resolution)
+
+
+def parents_of(stored: Any, resolution: int) -> Any:
+    """The cells, each once, in which stored ones lie; what is no cell, or a coarser one, lies in none."""
+    found = np.unique(parent_cells(stored[resolutions(stored) >= resolution], resolution))
+    return found[is_valid(found)]
 
 
 def _coarsened(cells: list[int], resolution: int) -> list[int]:

@@ -17,18 +17,23 @@
     {%- if not execute -%}
         {{ return(whole) }}
     {%- endif -%}
-    {%- set touched_points = changed_values(points, h3_parent(cell, resolution), 'cell') -%}
-    {%- set touched_shapes = changed_values(shapes, 'geometry', 'geometry') -%}
     {%- set conditions = whole -%}
     {%- set last = this if is_incremental() else none -%}
-    {%- set is_whole = adapter.read_input(last, points).last is none or adapter.read_input(last, shapes).last is none -%}
-    {%- if not is_whole and _runs_statements() -%}
+    {%- set reads = {'points': adapter.read_input(last, points), 'shapes': adapter.read_input(last, shapes)} -%}
+    {%- if reads.points.last is not none and reads.shapes.last is not none and _runs_statements() -%}
         {%- set conditions = adapter.call_python(
-            'plan_touched_cells', points=touched_points if has_changed(points) else none,
-            shapes=touched_shapes if has_changed(shapes) else none, column=cell, resolution=resolution,
-            stored=stored, distance_m=distance_m
+            'plan_touched_cells', points=_changes_to_look_at(points, reads.points), shapes=_changes_to_look_at(shapes, reads.shapes),
+            column=cell, resolution=resolution, stored=stored, distance_m=distance_m
         ) -%}
     {%- endif -%}
     {%- do replace_where(conditions.points) -%}
     {{ return(conditions) }}
+{% endmacro %}
+
+
+{# Where the changes of an input are found since this model last ran; none if there are none. #}
+{% macro _changes_to_look_at(relation, read) %}
+    {{ return({
+        'location': adapter.table_location(relation), 'first': read.last + 1, 'last': read.version
+    } if read.has_changed else none) }}
 {% endmacro %}

@@ -18,7 +18,7 @@
         {{ return(view) }}
     {%- endif -%}
     {%- set told = adapter.call_python(
-        'plan_spatial_join', left=_side_sql(left, left_where), right=_side_sql(right, right_where), view=view,
+        'plan_spatial_join', left=left | string, right=right | string, left_where=left_where, right_where=right_where, view=view,
         predicate=predicate, how=how, left_columns=left_columns, right_columns=right_columns, distance_m=distance_m,
         left_geometry=left_geometry, right_geometry=right_geometry, plan=plan
     ) -%}

@@ -6,6 +6,7 @@ import pandas as pd
 from dbt.adapters.sedona.python_macros import returns
 
 from geostrata.spatial import join
+from geostrata.spatial.driver_join import Side, plan_on_driver
 
 
 @returns("double")
@@ -18,9 +19,20 @@ def geodesic_distance_m(one: pd.Series, other: pd.Series) -> pd.Series:
     return pd.Series(metres).where(lambda found: found.notna(), None)
 
 
-def plan_spatial_join(spark: Any, left: str, right: str, view: str, **how: Any) -> str:
+def plan_spatial_join(
+    spark: Any,
+    left: str,
+    right: str,
+    view: str,
+    left_where: str | None = None,
+    right_where: str | None = None,
+    **how: Any,
+) -> str:
     """Makes a temporary view of the joined rows; returns which plan was taken and why."""
     spec = join.JoinSpec(**how)
-    plan = join.plan_join(spark, spark.sql(left), spark.sql(right), spec)
+    sides = Side(left, left_where), Side(right, right_where)
+    plan = plan_on_driver(spark, *sides, spec)
+    if plan is None:
+        plan = join.plan_join(spark, *(side.frame(spark) for side in sides), spec)
     plan.frame.createOrReplaceTempView(view)
     return f"{plan.name}: {plan.why}"

@@ -2,24 +2,30 @@
 
 from typing import Any
 
+import numpy as np
+from dbt.adapters.sedona.driver_tables import DriverTable
+
 from geostrata.spatial import touched
 from geostrata.spatial.wkb import shapes_of
 
 
 def plan_touched_cells(
     spark: Any,
-    points: str | None,
-    shapes: str | None,
+    points: dict[str, Any] | None,
+    shapes: dict[str, Any] | None,
     column: str,
     resolution: int,
     stored: int,
     distance_m: float,
 ) -> dict[str, str]:
-    """`points` and `shapes` are relations of changed cells and of changed shapes; none where nothing has changed."""
-    changed_cells = _column(spark, points, "cell").to_pylist() if points else []
-    changed_shapes = shapes_of(_column(spark, shapes, "geometry")) if shapes else []
+    """`points` and `shapes` say where changed rows are found: `location` of their table, `first` and `last` version to look at.
+    None where nothing has changed."""
+    changed_cells = (
+        _changed(spark, points, column).drop_null().to_numpy() if points else np.empty(0, np.int64)
+    )
+    changed_shapes = shapes_of(_changed(spark, shapes, "geometry")) if shapes else []
     cells = touched.touched_cells(
-        [cell for cell in changed_cells if cell is not None], changed_shapes, resolution, distance_m
+        touched.parents_of(changed_cells, resolution), changed_shapes, resolution, distance_m
     )
     return {
         "points": touched.rows_condition(cells, column, stored),
@@ -27,5 +33,11 @@ def plan_touched_cells(
     }
 
 
-def _column(spark: Any, relation: str, name: str) -> Any:
-    return spark.sql(f"select {name} from {relation}").toArrow().column(name)
+def _changed(spark: Any, feed: dict[str, Any], column: str) -> Any:
+    """The column's values among rows that were added, changed or removed."""
+    table = DriverTable.open(spark, f"delta.`{feed['location']}`")
+    found = table.changes(column, feed["first"], feed["last"]) if table else None
+    if found is None:
+        changes = f"table_changes_by_path('{feed['location']}', {feed['first']}, {feed['last']})"
+        found = spark.sql(f"select distinct {column} from {changes}").toArrow()
+    return found.column(column)

@@ -32,6 +32,9 @@ class Engine:
     def prepare(self) -> None:
         """Before the clock starts."""
 
+    def reset(self) -> None:
+        """Before each run, while the clock stands: undoes what the last one did."""
+
     def run(self) -> Answer | Callable[[], Answer]:
         """What the clock is for: the answer, or, where the outcome is a table, what reads the answer from it."""
         answer: Answer | Callable[[], Answer] = getattr(self, self.case.kind)()

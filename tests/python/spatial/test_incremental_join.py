@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import shapely
+from dbt.adapters.sedona import driver_tables
 from deltalake import DeltaTable
 from workbench import Workbench
 
@@ -114,9 +115,15 @@ def box(shape: Any) -> dict[str, float] | None:
     return None if shape is None else dict(zip(("xmin", "ymin", "xmax", "ymax"), shape.bounds, strict=True))
 
 
-@pytest.mark.parametrize("seed", [1])
-def test_only_changed_cells_are_computed_again_and_nothing_differs(bench: Workbench, seed: int) -> None:
-    edited = Edited(bench, seed)
+@pytest.mark.parametrize(
+    ("engine", "most_bytes", "days"), [("delta-rs", driver_tables.MOST_BYTES, DAYS), ("Spark", 0, DAYS - 1)]
+)
+def test_only_changed_cells_are_computed_again_and_nothing_differs(
+    bench: Workbench, engine: str, most_bytes: int, days: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the driver, and by Spark where that would be too much for it."""
+    monkeypatch.setattr(driver_tables, "MOST_BYTES", most_bytes)
+    edited = Edited(bench, seed=1)
     edited.land()
     given = bench.state / "given"
     bench.write(
@@ -125,8 +132,8 @@ def test_only_changed_cells_are_computed_again_and_nothing_differs(bench: Workbe
             "edited_shapes": KEPT.format(key="shape_id", source=f"delta.`{given}/new_shapes`"),
         }
     )
-    replaced = []
-    for day in range(DAYS):
+    replaced, writers = [], []
+    for day in range(days):
         flags = ["--full-refresh"] if day == 0 else []
         bench.run({"edited_join": JOIN}, "--select", "+edited_join", *flags)
         table = DeltaTable(bench.state / "warehouse" / "tried.db" / "edited_join")
@@ -135,8 +142,11 @@ def test_only_changed_cells_are_computed_again_and_nothing_differs(bench: Workbe
             zip(*(rows[name].to_pylist() for name in ("point_id", "shape_id", "label")), strict=True)
         )
         assert found == edited.expected(), f"day {day}"
-        replaced.append(table.history(1)[0]["operationParameters"].get("predicate", ""))
+        (commit,) = table.history(1)
+        replaced.append(commit["operationParameters"].get("predicate", ""))
+        writers.append(commit["engineInfo"])
         edited.edit(day)
         edited.land()
     # Whole only the first time.
     assert all("h3 >=" in predicate for predicate in replaced[1:]), replaced
+    assert all(engine in writer for writer in writers[1:]), writers

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import shapely
+from dbt.adapters.sedona import driver_tables
 from workbench import Workbench
 
 from geostrata.spatial import join, tiles
@@ -18,7 +19,7 @@ from geostrata.spatial import join, tiles
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
 from spatial_shapes import awkward_points, awkward_shapes, random_shapes
 
-PLANS = ("broadcast right", "broadcast left", "tiles")
+PLANS = ("broadcast right", "broadcast left", "tiles", "driver")
 PREDICATES = ("contains", "within", "intersects")
 
 
@@ -91,7 +92,7 @@ def test_pairs_are_those_of_brute_force(
     assert pairs(joined[name(predicate, plan)]) == expected(left, right, predicate)
 
 
-@pytest.mark.parametrize("plan", ["broadcast right", "tiles"])
+@pytest.mark.parametrize("plan", ["broadcast right", "tiles", "driver"])
 @pytest.mark.parametrize("predicate", PREDICATES)
 def test_left_and_anti_joins_keep_who_meets_nobody(
     joined: dict[str, pa.Table], left: Any, right: Any, predicate: str, plan: str
@@ -185,3 +186,27 @@ def test_what_is_large_is_looked_at_after_pruning(
     monkeypatch.setattr(join, "BROADCAST_BYTES", 10)
     lines = bench.told(model(sides, explain=True, right_where=right_where))
     assert any(why in line for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("left_where", "right_where", "plan"),
+    [
+        ("left_id >= 10", "right_id < 40", "driver: the conditions leave little of either side"),
+        ("left_id >= 10", None, "broadcast right: "),
+        # Spark alone knows what this means.
+        ("left_id >= 10", "note like 'same%'", "broadcast right: "),
+    ],
+)
+def test_what_conditions_leave_is_joined_on_the_driver(
+    bench: Workbench, sides: tuple[str, str], left_where: str, right_where: str | None, plan: str
+) -> None:
+    lines = bench.told(model(sides, explain=True, left_where=left_where, right_where=right_where))
+    assert any(plan in line for line in lines), lines
+
+
+def test_more_than_the_driver_should_hold_is_joined_by_workers(
+    bench: Workbench, sides: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver_tables, "MOST_BYTES", 1_000)
+    lines = bench.told(model(sides, explain=True, left_where="left_id >= 10", right_where="right_id < 40"))
+    assert any("broadcast right: " in line for line in lines), lines

@@ -12,7 +12,7 @@ from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
-from dbt.adapters.sedona import catalog, errors, python_macros, relations, session
+from dbt.adapters.sedona import catalog, driver_tables, errors, python_macros, relations, session
 from dbt.adapters.sedona.connections import SedonaConnectionManager
 from dbt.adapters.sedona.delta_log import TableLog
 from dbt.adapters.sedona.input_versions import InputVersions
@@ -293,3 +293,16 @@ class SedonaAdapter(SparkAdapter):
     @available
     def replace_predicate(self) -> str | None:
         return self._model_inputs().replace_predicate
+
+    @available
+    @errors.in_one_line
+    def replace_on_driver(self, source: BaseRelation, target: BaseRelation) -> bool:
+        """Replaces the rows that this model names, where the driver has the new ones at hand; False where Spark has to do it."""
+        spark, predicate = self.spark_session(), self.replace_predicate()
+        if spark is None or predicate is None:
+            return False
+        handle = self.connections.get_thread_connection().handle
+        replaced = handle.run_python(
+            lambda: driver_tables.replace_rows(spark, target.render(), source.render(), predicate)
+        )
+        return bool(replaced)

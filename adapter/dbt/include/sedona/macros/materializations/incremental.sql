@@ -1,6 +1,7 @@
 {#
   dbt-spark's incremental, with three differences: a run whose named inputs have nothing new writes nothing; constraints are
-  reconciled on every run, so that a run killed between two commits is made good by the next; and there is `replace_where`.
+  reconciled on every run, so that a run killed between two commits is made good by the next; and there is `replace_where`, which
+  replaces a few rows that the driver has already without a Spark job.
 #}
 {% materialization incremental, adapter='sedona', supported_languages=['sql', 'python'] -%}
   {%- set file_format = dbt_spark_validate_get_file_format(config.get('file_format', default='delta')) -%}
@@ -50,13 +51,17 @@
       {{ create_table_as(True, tmp_relation, compiled_code, language) }}
     {%- endcall -%}
     {%- do process_schema_changes(on_schema_change, tmp_relation, existing_relation) -%}
-    {%- call statement('main') -%}
-      {%- if strategy == 'replace_where' -%}
-        {{ get_replace_where_sql(tmp_relation, this) }}
-      {%- else -%}
-        {{ dbt_spark_get_incremental_sql(strategy, tmp_relation, this, existing_relation, config.get('unique_key'), predicates) }}
-      {%- endif -%}
-    {%- endcall -%}
+    {%- if strategy == 'replace_where' and adapter.replace_on_driver(tmp_relation, this) -%}
+      {%- call noop_statement('main', 'OK', 'OK', 0) -%} {%- endcall -%}
+    {%- else -%}
+      {%- call statement('main') -%}
+        {%- if strategy == 'replace_where' -%}
+          {{ get_replace_where_sql(tmp_relation, this) }}
+        {%- else -%}
+          {{ dbt_spark_get_incremental_sql(strategy, tmp_relation, this, existing_relation, config.get('unique_key'), predicates) }}
+        {%- endif -%}
+      {%- endcall -%}
+    {%- endif -%}
     {%- if language == 'python' -%}
       {%- do adapter.drop_relation(tmp_relation.incorporate(type='table')) -%}
     {%- endif -%}
