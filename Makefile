@@ -35,7 +35,7 @@ run: setup ## set up, make the demo data if there is none, build everything, sho
 	@$(BIN)/geostrata run $(if $(SCALE),--scale $(SCALE)) $(ARGS)
 
 test: lint bench-peers ## everything that must hold, cheapest first
-	@$(BIN)/python scripts/side_by_side.py "integration lifecycle-test" "unit landing-test spatial-test bench-small"
+	@$(BIN)/python scripts/side_by_side.py lifecycle-test integration landing-test spatial-test unit bench-small
 
 lint: setup ## ruff, mypy and sqlfluff: seconds, no Spark
 	@$(BIN)/ruff check --quiet .

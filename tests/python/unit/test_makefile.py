@@ -54,7 +54,7 @@ def test_tests_go_from_cheap_to_costly(jobs: str) -> None:
         "ruff format",
         "mypy",
         "sqlfluff lint",
-        'side_by_side.py "integration lifecycle-test" "unit landing-test spatial-test bench-small"',
+        "side_by_side.py lifecycle-test integration landing-test spatial-test unit bench-small",
     ]
     places = [commands.index(part) for part in order]
     assert places == sorted(places)
