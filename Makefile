@@ -77,7 +77,7 @@ bench: bench-peers ## joins, windows, neighbours and overlays against DuckDB, Se
 
 # In a folder of its own, so that the figures of a real run stay. Four engines are enough to tell who is wrong.
 bench-small: bench-peers ## the same at a small size, for its answers only
-	@$(BIN)/python -m benchmarks.spatial --sizes 0.01 --repeats 1 --folder target/bench-small \
+	@$(BIN)/python -m benchmarks.spatial --sizes 0.01 --repeats 0 --folder target/bench-small \
 		--engines geostrata duckdb sedonadb geopandas $(ARGS)
 
 bench-peers: setup ## install what the benchmark compares with

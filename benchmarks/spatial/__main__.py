@@ -23,12 +23,27 @@ FOLDER = ROOT / "target" / "bench"
 
 def main() -> int:
     args = _arguments()
+    with Runner(args.folder, args.repeats, args.limit, _say) as runner:
+        rows, found, faults = _ask(runner, args)
+    faults += [f"{question}: {words}" for question in found for words in disagreements(found[question])]
+    _print(Findings(rows), args.folder / "chart.png")
+    for fault in faults:
+        print(f"  WRONG: {fault}")
+    for question in (question for question, given in found.items() if len(given) == 1):
+        print(f"  Not compared, since nobody else was asked or could answer: {question}")
+    if not faults:
+        print("  All answers are equal.")
+    return 1 if faults else 0
+
+
+def _ask(
+    runner: Runner, args: argparse.Namespace
+) -> tuple[list[Row], dict[str, dict[str, Answer]], list[str]]:
+    """The figures, the answers by question (a case may answer that of another in its own way), and what went wrong."""
     folder: Path = args.folder
-    runner = Runner(folder, args.repeats, args.limit, _say)
     rows: list[Row] = []
     faults: list[str] = []
     too_slow: set[tuple[str, str]] = set()
-    # By question: a case may answer that of another in its own way.
     found: dict[str, dict[str, Answer]] = {}
     for case, data in _asked(folder, args.cases, args.sizes):
         question = (
@@ -52,15 +67,7 @@ def main() -> int:
             rows += measured
             answer = answers.load(runner.answer_file(case, data, engine))
             found.setdefault(question, {})[f"{case.name} by {engine}"] = answer
-    faults += [f"{question}: {words}" for question in found for words in disagreements(found[question])]
-    _print(Findings(rows), folder / "chart.png")
-    for fault in faults:
-        print(f"  WRONG: {fault}")
-    for question in (question for question, given in found.items() if len(given) == 1):
-        print(f"  Not compared, since nobody else was asked or could answer: {question}")
-    if not faults:
-        print("  All answers are equal.")
-    return 1 if faults else 0
+    return rows, found, faults
 
 
 def _asked(folder: Path, names: list[str], sizes: list[float]) -> list[tuple[Case, Data]]:
@@ -102,7 +109,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES, metavar="CASE")
     parser.add_argument("--sizes", nargs="+", type=float, default=[0.5, 2, 8], help="millions of points")
     parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=ENGINES, metavar="ENGINE")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="timed runs; 0: one run for its answer, nothing is timed"
+    )
     parser.add_argument("--limit", type=float, default=600, help="seconds that one run may take")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where data and results are kept")
     return parser.parse_args()

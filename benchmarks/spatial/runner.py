@@ -1,4 +1,4 @@
-"""Starts a process an engine and case, watches it, and gathers what it tells."""
+"""Starts a process an engine and case, or an engine where nothing is timed, watches it, and gathers what it tells."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from benchmarks.spatial.watch import PeakMemory, tree
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = [sys.executable, "-m", f"{__package__}.worker"]
+# For answers alone: a virtual machine's optimising compiler would cost more than it gains.
+_UNTIMED = {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"}
 
 
 @dataclass(frozen=True)
@@ -60,26 +62,43 @@ class OvertimeError(NotMeasuredError):
 
 
 class Runner:
+    """With no repeats nothing is timed, and one process answers all cases of an engine."""
+
     def __init__(self, folder: Path, repeats: int, limit_s: float, say: Callable[[str], None]) -> None:
         self.folder, self.repeats, self.limit_s, self.say = folder.resolve(), repeats, limit_s, say
+        self._kept: dict[str, _Worker] = {}
+        self._exits = contextlib.ExitStack()
+
+    def __enter__(self) -> Runner:
+        scratch = tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True)
+        self._session = self._exits.enter_context(scratch)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._kept.values():
+            worker.end()
+        self._exits.close()
 
     def measure(self, case: Case, data: Data, engine: str) -> list[Row]:
-        """The case's row, and one for each step that is shown apart. The answer is kept beside the data."""
+        """The case's row, and one for each step that is shown apart; none if nothing is timed. The answer is kept beside the data."""
         kept = self.answer_file(case, data, engine)
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.unlink(missing_ok=True)
         with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-            told = self._run(
+            told = self._ask(
                 {
                     "engine": engine,
                     "case": case.name,
                     "points": data.points,
                     "data": str(data.folder.resolve()),
                     "scratch": scratch,
+                    "session": None if self.repeats else self._session,
                     "repeats": self.repeats,
                     "answer": str(kept),
                 }
             )
+        if not self.repeats:
+            return []
         size = case.rows(data) / 1e6
         rows = [Row(step, size, engine, round(took, 3)) for step, took in told.steps.items()]
         wall_s, cpu_s, _ = (statistics.median(values) for values in zip(*told.runs, strict=True))
@@ -102,39 +121,80 @@ class Runner:
     def answer_file(self, case: Case, data: Data, engine: str) -> Path:
         return self.folder / "answers" / f"{case.name}_{case.rows(data)}_{engine}.npz"
 
-    def _run(self, spec: dict[str, Any]) -> _Told:
-        log = self.folder / "worker.log"
+    def _ask(self, spec: dict[str, Any]) -> _Told:
+        # Taken out until it has answered: one that failed is not asked again.
+        worker = self._kept.pop(spec["engine"], None)
+        if worker is None:
+            log = self.folder / f"worker-{spec['engine']}.log"
+            worker = _Worker(log, {} if self.repeats else _UNTIMED)
+        try:
+            told = worker.ask(spec, self.limit_s, self.say)
+            if self.repeats:
+                worker.finish()
+            else:
+                self._kept[spec["engine"]] = worker
+        finally:
+            if spec["engine"] not in self._kept:
+                worker.end()
+        return told
+
+
+class _Worker:
+    def __init__(self, log: Path, environment: dict[str, str]) -> None:
+        self._log = log
         with log.open("w") as errors:
-            worker = subprocess.Popen(
-                [*WORKER, json.dumps(spec)],
+            self._process = subprocess.Popen(
+                WORKER,
                 cwd=ROOT,
+                env=os.environ | environment,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
             )
+
+    def ask(self, spec: dict[str, Any], limit_s: float, say: Callable[[str], None]) -> _Told:
         told = _Told()
-        peak = PeakMemory(worker.pid)
-        deadline = _Deadline(worker.pid, self.limit_s)
+        peak = PeakMemory(self._process.pid)
+        deadline = _Deadline(self._process.pid, limit_s)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         try:
-            assert worker.stdout is not None
-            for line in worker.stdout:
-                told.hear(json.loads(line), peak, self.say)
+            print(json.dumps(spec), file=self._process.stdin, flush=True)
+            for line in self._process.stdout:
+                words = json.loads(line)
+                if words["event"] == "end":
+                    break
+                told.hear(words, peak, say)
                 deadline.extend()
-            code = worker.wait()
+            else:
+                self._process.wait()
         finally:
             deadline.cancel()
             peak.stop()
-            if worker.poll() is None:
-                _end(worker.pid)
-                worker.wait()
         if deadline.has_passed:
-            raise OvertimeError(f"more than {self.limit_s:.0f} s for one run: given up")
+            raise OvertimeError(f"more than {limit_s:.0f} s for one run: given up")
         if told.unavailable:
             raise NotMeasuredError(told.unavailable)
-        if code or not told.is_done:
-            words = log.read_text().strip().splitlines()
-            raise NotMeasuredError(f"failed: {words[-1] if words else f'exit code {code}'}")
+        if self._process.poll() or not told.is_done:
+            raise self._failure()
         return told
+
+    def finish(self) -> None:
+        """There is no other question."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        if self._process.wait():
+            raise self._failure()
+
+    def end(self) -> None:
+        if self._process.poll() is None:
+            _end(self._process.pid)
+            self._process.wait()
+
+    def _failure(self) -> NotMeasuredError:
+        words = self._log.read_text().strip().splitlines()
+        return NotMeasuredError(f"failed: {words[-1] if words else f'exit code {self._process.poll()}'}")
 
 
 class _Told:

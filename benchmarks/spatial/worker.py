@@ -1,4 +1,4 @@
-"""One engine on one case, in a process of its own. Tells the process that started it, a JSON object a line, what came of it."""
+"""One engine in a process of its own. Reads a case a line and tells, a JSON object a line, what came of it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from benchmarks.spatial import answers, engines, watch
 from benchmarks.spatial.cases import CASES
 from benchmarks.spatial.data import Data
+from benchmarks.spatial.engines import spark
 from benchmarks.spatial.engines.base import Engine, UnavailableError
 
 # An engine that takes longer than this is timed once: its median would say no more.
@@ -21,20 +22,27 @@ _WARM_RUNS, _WARM_S = 12, 40
 
 
 def main() -> int:
-    spec = json.loads(sys.argv[1])
     # Libraries print too: this channel is ours alone.
     with os.fdopen(os.dup(1), "w") as channel:
         os.dup2(2, 1)
-        data = Data(Path(spec["data"]), spec["points"])
-        engine = engines.create(spec["engine"], CASES[spec["case"]], data, Path(spec["scratch"]))
-        try:
-            engine.prepare()
-            _measure(engine, spec["repeats"], Path(spec["answer"]), channel)
-        except UnavailableError as reason:
-            _tell(channel, event="unavailable", why=str(reason))
-        finally:
-            engine.exits.close()
+        for line in sys.stdin:
+            _answer(json.loads(line), channel)
     return 0
+
+
+def _answer(spec: dict[str, Any], channel: TextIO) -> None:
+    if spec["session"]:
+        spark.keep_session(Path(spec["session"]))
+    data = Data(Path(spec["data"]), spec["points"])
+    engine = engines.create(spec["engine"], CASES[spec["case"]], data, Path(spec["scratch"]))
+    try:
+        engine.prepare()
+        _measure(engine, spec["repeats"], Path(spec["answer"]), channel)
+    except UnavailableError as reason:
+        _tell(channel, event="unavailable", why=str(reason))
+    finally:
+        engine.exits.close()
+    _tell(channel, event="end")
 
 
 def _measure(engine: Engine, repeats: int, target: Path, channel: TextIO) -> None:
@@ -48,7 +56,7 @@ def _measure(engine: Engine, repeats: int, target: Path, channel: TextIO) -> Non
         if time.monotonic() - began < _WARM_S:
             engine.reset()
             answer = engine.run()
-    for _ in range(repeats if warm_s < _SLOW_S else 1):
+    for _ in range(repeats if warm_s < _SLOW_S else min(repeats, 1)):
         engine.reset()
         cpu, machine, began = watch.cpu_seconds(os.getpid()), watch.machine_cpu_seconds(), time.monotonic()
         answer = engine.run()

@@ -12,6 +12,14 @@ _ROOT = Path(__file__).resolve().parents[3]
 H3_RESOLUTION = 9
 # A box that none of the data is near.
 NOWHERE = (-2.0, -2.0, -1.0, -1.0)
+# Where the session of a process that answers many cases has its state.
+_kept: Path | None = None
+
+
+def keep_session(folder: Path) -> None:
+    """From now on one session serves all cases of this process, until it ends."""
+    global _kept
+    _kept = folder
 
 
 def session(scratch: Path) -> Any:
@@ -21,8 +29,9 @@ def session(scratch: Path) -> Any:
     profile = yaml.safe_load((_ROOT / "profiles" / "profiles.yml").read_text())
     local = profile["geostrata"]["outputs"]["local"]
     ours = {name: local[name] for name in ("python_preload", "spark_config")}
-    credentials = SedonaCredentials(schema="bench", state_dir=str(scratch / "state"), **ours)
-    settings = credentials.session_settings(scratch)
+    home = _kept or scratch
+    credentials = SedonaCredentials(schema="bench", state_dir=str(home / "state"), **ours)
+    settings = credentials.session_settings(home)
     sessions.register_python_macros(settings, [_ROOT / "macros" / "python"])
     return sessions.thread_session(settings)
 
@@ -30,7 +39,8 @@ def session(scratch: Path) -> Any:
 def stop() -> None:
     from dbt.adapters.sedona import session as sessions
 
-    sessions.stop()
+    if _kept is None:
+        sessions.stop()
 
 
 def columns(frame: Any) -> list[Any]:

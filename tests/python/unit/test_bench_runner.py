@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from benchmarks.spatial import runner, watch
+from benchmarks.spatial import answers, runner, watch
 from benchmarks.spatial.cases import CASES
 from benchmarks.spatial.data import Data
 from benchmarks.spatial.runner import NotMeasuredError, OvertimeError, Runner
@@ -19,7 +20,7 @@ from benchmarks.spatial.runner import NotMeasuredError, OvertimeError, Runner
 FAKE = """
 import json, sys, time
 import numpy as np
-spec = json.loads(sys.argv[-1])
+spec = json.loads(sys.stdin.readline())
 def tell(**words):
     print(json.dumps(words), flush=True)
 tell(event="ready", steps={"zones-load": 1.5})
@@ -41,8 +42,9 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, said: list[str]) -> Runner:
-    return Runner(tmp_path, repeats=3, limit_s=30, say=said.append)
+def bench(tmp_path: Path, said: list[str]) -> Iterator[Runner]:
+    with Runner(tmp_path, repeats=3, limit_s=30, say=said.append) as runner:
+        yield runner
 
 
 def play(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
@@ -94,16 +96,48 @@ time.sleep(60)
 """,
     )
     began = time.monotonic()
-    with pytest.raises(OvertimeError):
-        Runner(tmp_path, 1, 1.5, print).measure(CASES["zones"], Data(tmp_path, 500_000), "postgis")
+    with Runner(tmp_path, 1, 1.5, print) as runner, pytest.raises(OvertimeError):
+        runner.measure(CASES["zones"], Data(tmp_path, 500_000), "postgis")
     assert time.monotonic() - began < 20
     status = Path(f"/proc/{child.read_text()}/stat")
     assert not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] == "Z"
 
 
+def test_for_answers_alone_one_process_serves_an_engine_until_it_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answering = """
+import json, os, sys
+import numpy as np
+for line in sys.stdin:
+    spec = json.loads(line)
+    if spec["case"] == "parcels":
+        sys.exit("not that one")
+    np.savez(spec["answer"], process_id=np.array([os.getpid()]))
+    print(json.dumps({"event": "done", "extras": {}}))
+    print(json.dumps({"event": "end"}), flush=True)
+"""
+    monkeypatch.setattr(runner, "WORKER", [sys.executable, "-c", answering])
+    data = Data(tmp_path, 500_000)
+    answered_by = []
+    with Runner(tmp_path, 0, 30, print) as bench:
+        for case in ("zones", "nearest", "parcels", "window"):
+            try:
+                assert bench.measure(CASES[case], data, "duckdb") == []
+            except NotMeasuredError as reason:
+                assert str(reason) == "failed: not that one"
+                continue
+            found = answers.load(bench.answer_file(CASES[case], data, "duckdb"))
+            answered_by.append(int(found["process_id"][0]))
+    first, second, third = answered_by
+    assert first == second != third
+    assert not Path(f"/proc/{third}").exists()
+
+
 def test_an_engine_in_its_own_process_answers(tmp_path: Path) -> None:
     pytest.importorskip("geopandas")
-    rows = Runner(tmp_path, 1, 120, print).measure(CASES["overlay-areas"], Data(tmp_path, 1_000), "geopandas")
+    with Runner(tmp_path, 1, 120, print) as runner:
+        rows = runner.measure(CASES["overlay-areas"], Data(tmp_path, 1_000), "geopandas")
     assert [row.case for row in rows] == ["overlay-areas"]
     assert rows[0].size == 50 / 1e6
     assert rows[0].answer
