@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from geostrata import dbt_calls
 class LifecycleBench(Workbench):
     def write_project(self) -> None:
         super().write_project()
+        # As a copy of the whole project has them: one session serves both, where other settings would start a second JVM.
+        shutil.copytree(ROOT / "profiles", self.project / "profiles", dirs_exist_ok=True)
         project = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
         file = self.project / "dbt_project.yml"
         kept = yaml.safe_load(file.read_text())
