@@ -46,7 +46,6 @@ SPEEDS = """
 {{ config(materialized='incremental', schema='gold', incremental_strategy='merge', unique_key='event_id') }}
 select event_id, speed_mps from {{ new_rows(ref('telemetry')) }}
 """
-MODELS = ("raw_telemetry", "telemetry", "event_speeds")
 # A model's own SQL, read from the start; and one that could have partitions.
 GUIDE_MODELS = {
     "telemetry_again": """
@@ -61,25 +60,33 @@ select event_date, count(*) as event_count from {{ ref('telemetry') }} group by 
 A_DAY = "event_date = date'2026-03-02'"
 
 
+@pytest.fixture(scope="module")
+def log(bench: LifecycleBench) -> None:
+    """The log of repairs."""
+    sql = (ROOT / "models/ops/repair_log.sql").read_text()
+    sql = sql.replace("materialized='incremental'", "schema='ops', materialized='incremental'")
+    bench.write({"repair_log": sql})
+    succeed(bench, "run", "--select", "repair_log")
+
+
 @pytest.fixture
-def town(bench: LifecycleBench, monkeypatch: pytest.MonkeyPatch) -> LifecycleBench:
-    """30 events of three days, in bronze and silver, new for each test; and the log of repairs."""
-    log = (ROOT / "models/ops/repair_log.sql").read_text()
-    log = log.replace("materialized='incremental'", "schema='ops', materialized='incremental'")
-    bench.write(
-        {
-            "repair_log": log,
-            "raw_telemetry": RAW.format(start=0, end=30),
-            "telemetry": EVENTS,
-            "event_speeds": SPEEDS,
-        }
-    )
-    outcome, lines = bench.dbt("run", "--select", *MODELS, "--full-refresh")
-    assert outcome.success, lines
-    outcome, lines = bench.dbt("run", "--select", "repair_log")
-    assert outcome.success, lines
+def town(bench: LifecycleBench, log: None, monkeypatch: pytest.MonkeyPatch) -> LifecycleBench:
+    """30 events of three days, in bronze and silver, new for each test."""
+    bench.write({"raw_telemetry": RAW.format(start=0, end=30), "telemetry": EVENTS, "event_speeds": SPEEDS})
+    succeed(bench, "run", "--select", "raw_telemetry", "telemetry", "--full-refresh")
     monkeypatch.setattr(command, "open_engine", lambda target, with_catalog: SharedEngine())
     return bench
+
+
+@pytest.fixture
+def speeds(town: LifecycleBench) -> None:
+    """What is built from the events."""
+    succeed(town, "run", "--select", "event_speeds", "--full-refresh")
+
+
+def succeed(bench: LifecycleBench, *arguments: str) -> None:
+    outcome, lines = bench.dbt(*arguments)
+    assert outcome.success, lines
 
 
 def path_of(bench: LifecycleBench, name: str) -> Path:
@@ -298,6 +305,7 @@ def test_a_table_is_dropped_only_with_a_backup_and_comes_back(
     shutil.rmtree(path_of(town, "silver.telemetry"))
 
 
+@pytest.mark.usefixtures("speeds")
 def test_migration_keeps_rows_properties_and_readers(
     town: LifecycleBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -332,7 +340,7 @@ def test_migration_keeps_rows_properties_and_readers(
     partitioned = "unique_key='event_id', partition_by='event_date', layout={'min_partition_size': '1b'}"
     town.write({"telemetry": EVENTS.replace("unique_key='event_id'", partitioned)})
     town.write({"raw_telemetry": RAW.format(start=30, end=33)})
-    outcome, lines = town.dbt("run", "--select", *MODELS)
+    outcome, lines = town.dbt("run", "--select", "raw_telemetry", "telemetry", "event_speeds")
     assert outcome.success, lines
     assert len(content(town)) == 33
     said(
@@ -516,6 +524,7 @@ def test_the_same_as_a_dbt_operation(town: LifecycleBench) -> None:
     assert "invalid choice: 'undoo'" in "\n".join(lines)
 
 
+@pytest.mark.usefixtures("speeds")
 def test_every_command_of_the_guide(town: LifecycleBench, capfd: pytest.CaptureFixture[str]) -> None:
     guide = (ROOT / "docs/repair.md").read_text()
     blocks = re.findall(r"```sh\n(.*?)```", guide, re.DOTALL)
