@@ -67,7 +67,13 @@ def test_every_shell_command_is_known() -> None:
 
 
 def test_plain_dbt_commands(town: Town, project: Path) -> None:
-    assert run_dbt(town, commands("Plain dbt")) == 12
+    activation, build, *others = commands("Plain dbt")
+    assert build == "dbt build"
+    before = town.data_files()
+    run_dbt(town, [activation, build])
+    # Nothing new has landed: nothing is written.
+    assert town.data_files() == before
+    assert run_dbt(town, others) == 11
     assert "telemetry_by_cell" in (project / "target/static_index.html").read_text()
 
 

@@ -1,4 +1,4 @@
-"""Each generic test finds the row that it is there for, and no other."""
+"""Each generic test finds the row that it is there for, and no other; so does the ledger."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from town import Town
 
-from geostrata import dbt_calls
+from geostrata import cli, dbt_calls, ledger
 
 GOOD = "st_geomfromwkt('POLYGON ((15 48, 15.001 48, 15.001 48.001, 15 48))')"
 BOX = "named_struct('xmin', 15D, 'ymin', 48D, 'xmax', 15.001D, 'ymax', 48.001D)"
@@ -77,3 +77,18 @@ def test_two_rows_of_one_key_are_found(town: Town) -> None:
     rows = dbt_calls.query(f"{{{{ test_unique_together(model={relation}, columns=['id', 'other']) }}}}")
     town.sql("drop table default.twice")
     assert [int(row["id"]) for row in rows] == [1]
+
+
+def test_a_lost_row_is_seen(town: Town) -> None:
+    """The ledger can fail: one row taken out of silver is missing, and the command says so."""
+    lost = town.rows("silver.facilities", ["facility_id"])[0]["facility_id"]
+    version = town.delta("silver.facilities").version()
+    town.sql(f"delete from silver.facilities where facility_id = '{lost}'")
+    try:
+        accounts = {account.entity: account for account in ledger.accounts()}
+        assert accounts["facilities"].missing == 1
+        assert not accounts["facilities"].balances
+        assert cli.main(["account"]) == 1
+    finally:
+        town.sql(f"restore table silver.facilities to version as of {version}")
+    assert all(account.balances for account in ledger.accounts())
