@@ -8,9 +8,9 @@ from typing import Any
 from geostrata.tables.file_size import target_size
 
 
-def zorder(session: Any, table: Path, *columns: str) -> None:
-    """As `layout: {zorder: [...]}` does."""
-    _set_file_size(session, table)
+def zorder(session: Any, table: Path, *columns: str, target_file_size: str = "auto") -> None:
+    """As `layout: {zorder: [...], target_file_size: ...}` does."""
+    _set_file_size(session, table, target_file_size)
     session.sql(f"optimize delta.`{table}` zorder by ({', '.join(columns)})")
 
 
@@ -24,7 +24,7 @@ def cluster(session: Any, source: Path, table: Path, *columns: str) -> None:
     session.sql(f"optimize delta.`{table}`")
 
 
-def _set_file_size(session: Any, table: Path) -> None:
+def _set_file_size(session: Any, table: Path, wanted: str = "auto") -> None:
     now = session.sql(f"describe detail delta.`{table}`").first()["sizeInBytes"]
-    size = target_size(None, {}, now)
+    size = target_size({"target_file_size": wanted}, {}, now)
     session.conf.set("spark.databricks.delta.optimize.maxFileSize", size)
