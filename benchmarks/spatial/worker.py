@@ -56,6 +56,7 @@ def _measure(engine: Engine, repeats: int, target: Path, channel: TextIO) -> Non
         if time.monotonic() - began < _WARM_S:
             engine.reset()
             answer = engine.run()
+            _tell(channel, event="warmer")
     for _ in range(repeats if warm_s < _SLOW_S else min(repeats, 1)):
         engine.reset()
         cpu, machine, began = watch.cpu_seconds(os.getpid()), watch.machine_cpu_seconds(), time.monotonic()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -210,3 +211,33 @@ def test_more_than_the_driver_should_hold_is_joined_by_workers(
     monkeypatch.setattr(driver_tables, "MOST_BYTES", 1_000)
     lines = bench.told(model(sides, explain=True, left_where="left_id >= 10", right_where="right_id < 40"))
     assert any("broadcast right: " in line for line in lines), lines
+
+
+def test_columns_of_every_type_are_the_same_from_the_driver(bench: Workbench, left: Any, right: Any) -> None:
+    count = len(left)
+    typed = rows(left, "left_id").append_column(
+        "bbox", pa.array([{"xmin": float(number), "label": "ä"} for number in range(count)])
+    )
+    for name, values in {
+        "event_ts": pa.array([None, *range(1, count)], pa.timestamp("us", "UTC")),
+        "event_date": pa.array(range(count), pa.date32()),
+        "share": pa.array([Decimal("1.50")] * count, pa.decimal128(10, 2)),
+        "names": pa.array([["a", None]] * count),
+        "is_new": pa.array([True] * count),
+    }.items():
+        typed = typed.append_column(name, values)
+    ours, theirs = bench.table("typed_lefts", typed), bench.table("typed_rights", rows(right, "right_id"))
+    asked = "select * from {{{{ spatial_join({0!r}, {1!r}, right_columns=['right_id'], left_where='left_id >= 0', right_where='{2}', explain=true) }}}}"
+    models = {
+        "from_driver": asked.format(ours, theirs, "right_id >= 0"),
+        "from_spark": asked.format(ours, theirs, "abs(right_id) >= 0"),
+    }
+    by_driver, by_spark = (
+        table.sort_by([("left_id", "ascending"), ("right_id", "ascending")])
+        for table in bench.run(models).values()
+    )
+    assert by_driver.schema == by_spark.schema
+    assert by_driver.to_pylist() == by_spark.to_pylist()
+    assert by_driver.num_rows > count
+    lines = bench.told(models["from_driver"]) + bench.told(models["from_spark"])
+    assert any("driver: " in line for line in lines) and any("broadcast right: " in line for line in lines)
