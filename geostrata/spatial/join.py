@@ -116,7 +116,9 @@ def plan_join(spark: Any, left: Any, right: Any, spec: JoinSpec) -> JoinPlan:
 
 def join_on_driver(spark: Any, left: pa.Table, right: pa.Table, spec: JoinSpec, columns: Columns) -> Any:
     found = make_indexed(right, spec, columns, left.num_rows).join(left)
-    return spark.createDataFrame(found.select(columns.schema.names), columns.schema)
+    frame = spark.createDataFrame(found.select(columns.schema.names), columns.schema)
+    # Of many rows Spark makes a partition for each of Arrow's small batches, and would write a file for each.
+    return frame if frame.isLocal() else frame.coalesce(spark.sparkContext.defaultParallelism)
 
 
 def _streamed(spark: Any, left: Any, right: Any, spec: JoinSpec, columns: Columns, schema: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from decimal import Decimal
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pytest
 import shapely
 from dbt.adapters.sedona import driver_tables
+from deltalake import DeltaTable
 from workbench import Workbench
 
 from geostrata.spatial import join, tiles
@@ -241,3 +243,21 @@ def test_columns_of_every_type_are_the_same_from_the_driver(bench: Workbench, le
     assert by_driver.num_rows > count
     lines = bench.told(models["from_driver"]) + bench.told(models["from_spark"])
     assert any("driver: " in line for line in lines) and any("broadcast right: " in line for line in lines)
+
+
+def test_many_rows_from_the_driver_are_written_to_few_files(
+    bench: Workbench, sides: tuple[str, str], left: Any, right: Any
+) -> None:
+    setting = "spark.sql.execution.arrow"
+    sql = f"""
+    {{%- do run_query('set {setting}.localRelationThreshold = 0') -%}}
+    {{%- do run_query('set {setting}.maxRecordsPerBatch = 10') -%}}
+    {{%- set joined = spatial_join({sides[0]!r}, {sides[1]!r}, plan='driver', left_columns=['left_id'], right_columns={{'right_id': 'met_id'}}) -%}}
+    {{%- do run_query('reset {setting}.localRelationThreshold') -%}}
+    {{%- do run_query('reset {setting}.maxRecordsPerBatch') -%}}
+    select * from {{{{ joined }}}}
+    """
+    (table,) = bench.run({"many_rows": sql}).values()
+    assert pairs(table) == expected(left, right, "intersects")
+    files = DeltaTable(bench.state / "warehouse" / "tried.db" / "many_rows").file_uris()
+    assert len(files) <= (os.cpu_count() or 1) < table.num_rows / 10
