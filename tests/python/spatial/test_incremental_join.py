@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -145,6 +146,10 @@ def test_only_changed_cells_are_computed_again_and_nothing_differs(
         (commit,) = table.history(1)
         replaced.append(commit["operationParameters"].get("predicate", ""))
         writers.append(commit["engineInfo"])
+        # By whoever it was written: the next run must know what this one has read, and the readers which table it is.
+        read = json.loads(commit["userMetadata"])["dbt_inputs"]
+        assert sorted(name.split(".")[1] for name in read) == ["edited_points", "edited_shapes"]
+        assert commit["txnId"]
         edited.edit(day)
         edited.land()
     # Whole only the first time.

@@ -14,23 +14,31 @@ MODEL = """
 {{{{ config(materialized='incremental', incremental_strategy='replace_where', tblproperties={properties}, post_hook={hook!r}) }}}}
 {{%- if is_incremental() %}} {{{{ replace_where({predicate!r}) }}}} {{% endif %}}
 select
-    bigint(id) as h3,
+    {{{{ '{cell}' if is_incremental() else 'bigint(id)' }}}} as h3,
     named_struct('xmin', double(id), 'label', 'ä') as bbox,
     array(string(id)) as names,
     cast(1.5 as decimal(10, 2)) as share,
     timestamp '2024-05-01 12:00:00' as event_ts,
     cast('x' as binary) as geometry
-from values {{{{ '{again}' if is_incremental() else '(null), (1), (10), (11), (25)' }}}} as given (id)
+from {{{{ '{again}' if is_incremental() else 'values (null), (1), (10), (11), (25) as given (id)' }}}}
 """
 RULE = "alter table {{ this }} add constraint rule check (%s)"
 
 
 def model(
-    again: str = "(10), (15)", predicate: str = "h3 between 10 and 19", rule: str = "", **more: str
+    again: str = "(10), (15)",
+    predicate: str = "h3 between 10 and 19",
+    rule: str = "",
+    cell: str = "bigint(id)",
+    **more: str,
 ) -> str:
+    """`again`: what the second run reads, values or a relation."""
     hook = "{% if not is_incremental() %}" + RULE % rule + "{% endif %}" if rule else ""
     properties = {"geostrata.layer": "gold", "catalog.team_name": "town", **more}
-    return MODEL.format(again=again, predicate=predicate, hook=hook or "select 1", properties=properties)
+    again = f"values {again} as given (id)" if again.startswith("(") else again
+    return MODEL.format(
+        again=again, predicate=predicate, cell=cell, hook=hook or "select 1", properties=properties
+    )
 
 
 # Name: the model, who writes the second time (none: nobody may), and the cells that there are then.
@@ -53,6 +61,10 @@ CASES: dict[str, tuple[str, str | None, list[int | None]]] = {
         [None, 1, 10, 15, 25],
     ),
     "by_words_of_spark": (model(predicate="h3 in (10, 11, 15)"), "Spark", [None, 1, 10, 15, 25]),
+    # Spark converts it.
+    "of_another_type": (model(cell="int(id)"), "Spark", [None, 1, 10, 15, 25]),
+    # Not rows that the driver has: Spark's executors make them.
+    "not_at_hand": (model("range(12, 14)"), "Spark", [None, 1, 12, 13, 25]),
     "against_its_rule": (model("(19)", rule="bbox.xmin is null or h3 <> 19"), None, [None, 1, 10, 11, 25]),
     "beyond_its_predicate": (model("(10), (50)"), None, [None, 1, 10, 11, 25]),
 }

@@ -60,6 +60,14 @@ def test_what_can_not_be_read_is_left_to_spark(boxes: Path, tmp_path: Path) -> N
     assert opened(boxes).rows(["geometry"], "shape_id >= 0") is None
 
 
+def test_tables_with_hidden_rows_or_renamed_columns_are_left_to_spark(boxes: Path) -> None:
+    commit = boxes / "_delta_log/00000000000000000000.json"
+    newer = commit.read_text().replace('"minReaderVersion":1', '"minReaderVersion":2')
+    assert newer != commit.read_text()
+    commit.write_text(newer)
+    assert DriverTable.at(str(boxes)) is None
+
+
 def test_changes_are_rows_added_changed_and_removed(tmp_path: Path) -> None:
     feed = {"delta.enableChangeDataFeed": "true"}
     write_deltalake(tmp_path, pa.table({"h3": [1, 2, 3]}), configuration=feed)
