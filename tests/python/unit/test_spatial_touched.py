@@ -10,7 +10,7 @@ import pytest
 import shapely
 from spatial_shapes import random_shapes
 
-from geostrata.spatial.touched import MAX_RANGES, rows_condition, shapes_condition, touched_cells
+from geostrata.spatial.touched import MAX_RANGES, parents_of, rows_condition, shapes_condition, touched_cells
 
 
 def is_met(condition: str, cell: int) -> bool:
@@ -94,3 +94,11 @@ def test_many_cells_are_told_by_their_parents() -> None:
 def test_nothing_touched_is_nothing_to_do() -> None:
     assert touched_cells([], [], 7) == []
     assert (rows_condition([], "h3", 9), shapes_condition([])) == ("false", "false")
+
+
+def test_stored_cells_lie_in_their_parents_and_what_is_no_cell_in_none() -> None:
+    stored = [h3.latlng_to_cell(48 + step / 50, 15, 9) for step in range(60)]
+    coarse = h3.latlng_to_cell(20, 15, 5)
+    given = np.array([*stored, *stored, coarse, 0, -1, 12345], dtype=np.int64)
+    assert parents_of(given, 7).tolist() == sorted({h3.cell_to_parent(cell, 7) for cell in stored})
+    assert parents_of(given[:0], 7).tolist() == []
