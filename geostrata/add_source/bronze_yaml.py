@@ -25,8 +25,17 @@ _FORMATS = {
 _BLOCKS = {"_source_crs": "file_crs"}
 # Their order where the model lists columns, by the macro `landed_columns`.
 _IN_RENAMED = (
-    *("_source_crs", "_corrupt_record", "_file_problem", "_rescued", "_source_file", "_source_mtime"),
-    *("_source_position", "_source_row", "_ingested_at", "_batch_id", "_row_id"),
+    *("_source_crs", "_corrupt_record", "_file_problem", "_rescued", "_source_fingerprint"),
+    *(
+        "_source_file",
+        "_source_mtime",
+        "_delivery",
+        "_source_position",
+        "_source_row",
+        "_ingested_at",
+        "_batch_id",
+        "_row_id",
+    ),
 )
 
 _TEXT = """\

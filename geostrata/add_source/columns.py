@@ -18,6 +18,8 @@ BRONZE_COLUMNS = (
     "_source_mtime",
     "_source_row",
     "_file_problem",
+    "_source_fingerprint",
+    "_delivery",
     "_ingested_at",
     "_batch_id",
     "_row_id",

@@ -61,6 +61,7 @@ def _checked(choices: Choices) -> Iterator[str]:
     for name in (
         "_source_file",
         "_source_mtime",
+        "_delivery",
         "_source_position",
         "_source_row",
         "_ingested_at",

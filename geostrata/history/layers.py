@@ -20,6 +20,8 @@ ROWS, VALUES, KEYS = "forgotten_rows", "forgotten_values", "forgotten_keys"
 PROVENANCE = (
     "_source_file",
     "_source_mtime",
+    "_source_fingerprint",
+    "_delivery",
     "_source_position",
     "_source_row",
     "_ingested_at",

@@ -4,9 +4,10 @@ The list is made on the driver; files are looked at and read by Spark tasks, one
 """
 
 from geostrata.landing.declaration import Declaration
+from geostrata.landing.deliveries import Delivery, Known
 from geostrata.landing.listing import list_files
 from geostrata.landing.planning import Plan, plan
 from geostrata.landing.rows import landed_rows
 from geostrata.landing.storage import Storage
 
-__all__ = ["Declaration", "Plan", "Storage", "landed_rows", "list_files", "plan"]
+__all__ = ["Declaration", "Delivery", "Known", "Plan", "Storage", "landed_rows", "list_files", "plan"]

@@ -51,16 +51,19 @@ def _walk(folder: str) -> Iterator[LandedFile]:
                 state = entry.stat()
             except FileNotFoundError:  # gone while we looked: as if it had never been there
                 continue
-            yield LandedFile(entry.path, state.st_size, state.st_mtime_ns // 1_000_000)
+            yield LandedFile(
+                entry.path, state.st_size, state.st_mtime_ns // 1_000_000, state.st_ctime_ns // 1_000_000
+            )
 
 
 def _shapefiles(files: list[LandedFile]) -> list[LandedFile]:
-    newest: dict[str, int] = {}
+    newest: dict[str, tuple[int, int]] = {}
     for file in files:
         stem = str(PurePosixPath(file.path).with_suffix(""))
-        newest[stem] = max(newest.get(stem, 0), file.modified_ms)
+        modified, changed = newest.get(stem, (0, 0))
+        newest[stem] = (max(modified, file.modified_ms), max(changed, file.changed_ms))
     return [
-        LandedFile(file.path, file.size, newest[str(PurePosixPath(file.path).with_suffix(""))])
+        LandedFile(file.path, file.size, *newest[str(PurePosixPath(file.path).with_suffix(""))])
         for file in files
         if file.path.lower().endswith(_SHAPE_ENDINGS)
     ]

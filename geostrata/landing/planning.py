@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from geostrata.errors import GeostrataError
 from geostrata.landing.declaration import Declaration
+from geostrata.landing.deliveries import Delivery, Known, label
 from geostrata.landing.outcomes import LEFT, REFUSED, Outcome
 from geostrata.landing.storage import is_bucket
 from geostrata.readers import LandedFile
@@ -17,27 +19,36 @@ _TOLD = 5
 
 @dataclass(frozen=True)
 class Plan:
-    files: list[LandedFile]
+    deliveries: list[Delivery]
     messages: list[str] = field(default_factory=list)
     # False if files are left that the next run must look at again, though nothing else has changed.
     is_settled: bool = True
     # Columns that some of the files have beyond the declared ones.
     new_columns: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def files(self) -> list[LandedFile]:
+        return [delivery.file for delivery in self.deliveries]
 
-def new_files(
-    declared: Declaration, listing: Sequence[LandedFile], loaded: Iterable[tuple[str, int]]
+
+def new_deliveries(
+    declared: Declaration, listing: Sequence[LandedFile], known: Known, again: Collection[str] = ()
 ) -> Plan:
-    """Files (path and time) that the table does not hold yet, oldest first, as many as a run may load."""
-    known = set(loaded)
-    fresh = [file for file in listing if (file.path, file.modified_ms) not in known]
-    fresh.sort(key=lambda file: (file.modified_ms, file.path))
+    """Files that the table does not hold as they are now, oldest first, as many as a run may load. `again` are names of files that are to
+    be read once more, though nothing has changed."""
+    fresh = [
+        (name, file)
+        for file in listing
+        if (name := label(file.path, declared.spec)) in again or not known.is_known(name, file)
+    ]
+    fresh.sort(key=lambda pair: (pair[1].modified_ms, pair[1].path))
     chosen = _capped(declared, fresh)
+    deliveries = known.numbered(chosen)
     if len(chosen) == len(fresh):
-        return Plan(chosen)
+        return Plan(deliveries)
     left = len(fresh) - len(chosen)
     return Plan(
-        chosen,
+        deliveries,
         [
             f"{declared.name}: {len(chosen)} files are loaded now, {left} are left for the next run (max_files, max_bytes)"
         ],
@@ -45,10 +56,37 @@ def new_files(
     )
 
 
-def _capped(declared: Declaration, files: list[LandedFile]) -> list[LandedFile]:
-    chosen: list[LandedFile] = []
+def all_again(
+    declared: Declaration,
+    listing: Sequence[LandedFile],
+    known: Known,
+    changed: Collection[str] = (),
+    may_drop_missing: bool = False,
+) -> Plan:
+    """For a full refresh: every file, those that were seen before in the order in which they were, the others after them."""
+    names = {label(file.path, declared.spec): file for file in listing}
+    missing = sorted(known.paths - names.keys())
+    if missing and not may_drop_missing:
+        named = ", ".join(missing[:_TOLD]) + (f" and {len(missing) - _TOLD} more" if missing[_TOLD:] else "")
+        raise GeostrataError(
+            f"{declared.name}: a full refresh would lose the rows of {len(missing)} files that are no longer in "
+            f"{declared.location}: {named}. Put them back, or accept the loss with --vars 'drop_missing_files: true'."
+        )
+    seen = [
+        delivery
+        for name, file in names.items()
+        if name not in changed and (delivery := known.again(name, file)) is not None
+    ]
+    held = {delivery.file.path for delivery in seen}
+    fresh = [(name, file) for name, file in names.items() if file.path not in held]
+    fresh.sort(key=lambda pair: (pair[1].modified_ms, pair[1].path))
+    return Plan(sorted(seen, key=lambda one: one.number) + known.numbered(fresh))
+
+
+def _capped(declared: Declaration, files: list[tuple[str, LandedFile]]) -> list[tuple[str, LandedFile]]:
+    chosen: list[tuple[str, LandedFile]] = []
     size = 0
-    for file in files:
+    for name, file in files:
         size += file.size
         is_over = (declared.max_files is not None and len(chosen) >= declared.max_files) or (
             declared.max_bytes is not None and size > declared.max_bytes
@@ -56,7 +94,7 @@ def _capped(declared: Declaration, files: list[LandedFile]) -> list[LandedFile]:
         # One file at least, however large: otherwise no run would ever load it.
         if is_over and chosen:
             break
-        chosen.append(file)
+        chosen.append((name, file))
     return chosen
 
 
@@ -69,12 +107,12 @@ def without_left(declared: Declaration, chosen: Plan, outcomes: dict[str, Outcom
             of_kind[outcome.kind].append(f"{file.path}: {outcome.reason}")
     messages = [*chosen.messages, *_told(declared, "left", of_kind[LEFT])]
     messages += _told(declared, "refused, see quarantine", of_kind[REFUSED])
-    files = [file for file in chosen.files if outcomes[file.path].kind != LEFT]
+    deliveries = [one for one in chosen.deliveries if outcomes[one.file.path].kind != LEFT]
     found = _new_columns(outcomes.values())
     if found:
         named = ", ".join(f"{name} {kind}" for name, kind in found.items())
         messages.append(f"{declared.name}: new columns: {named}")
-    return Plan(files, messages, chosen.is_settled and not of_kind[LEFT], found)
+    return Plan(deliveries, messages, chosen.is_settled and not of_kind[LEFT], found)
 
 
 def _new_columns(outcomes: Iterable[Outcome]) -> dict[str, str]:
@@ -95,13 +133,42 @@ def _told(declared: Declaration, what: str, lines: list[str]) -> list[str]:
 
 
 def plan(
-    spark: Any, declared: Declaration, listing: list[LandedFile], loaded: Iterable[tuple[str, int]]
+    spark: Any,
+    declared: Declaration,
+    listing: list[LandedFile],
+    known: Known,
+    is_refresh: bool = False,
+    released: Collection[str] = (),
+    may_drop_missing: bool = False,
 ) -> Plan:
     from geostrata.landing.rows import outcomes
 
-    chosen = new_files(declared, listing, loaded)
+    changed = _changed_content(spark, declared, listing, known)
+    if is_refresh:
+        chosen = all_again(declared, listing, known, changed, may_drop_missing)
+    else:
+        chosen = new_deliveries(declared, listing, known, {*changed, *released})
     # An object in a bucket is all there or not at all, and looking at it would mean to fetch it twice.
     is_whole = is_bucket(declared.location) and declared.spec.schema_policy != "additive"
     if not chosen.files or is_whole:
         return chosen
     return without_left(declared, chosen, outcomes(spark, declared, chosen.files))
+
+
+def _changed_content(spark: Any, declared: Declaration, listing: list[LandedFile], known: Known) -> set[str]:
+    """Names of files with the time and size of their last delivery, and other content."""
+    from geostrata.landing.rows import fingerprints
+
+    doubtful = {
+        file.path: name
+        for file in listing
+        if known.is_doubtful(name := label(file.path, declared.spec), file)
+    }
+    if not doubtful:
+        return set()
+    found = fingerprints(spark, [file for file in listing if file.path in doubtful])
+    return {
+        name
+        for path, name in doubtful.items()
+        if (last := known.last(name)) and found.get(path) not in (None, last.fingerprint)
+    }

@@ -8,12 +8,15 @@ from typing import Any
 import pyarrow as pa
 
 from geostrata.landing.declaration import Declaration
+from geostrata.landing.deliveries import Delivery
 from geostrata.landing.outcomes import Outcome
 from geostrata.landing.storage import Storage
 from geostrata.landing.tasks import (
     FILES_SCHEMA,
     OUTCOME_SCHEMA,
+    PRINT_SCHEMA,
     check_task,
+    print_task,
     read_task,
     rows_schema,
 )
@@ -25,25 +28,41 @@ _TASKS_A_CORE = 4
 
 def outcomes(spark: Any, declared: Declaration, files: list[LandedFile]) -> dict[str, Outcome]:
     task = check_task(declared.spec, Storage.of_session(spark))
-    frame = _files_frame(spark, files).mapInArrow(task, _spark_schema(OUTCOME_SCHEMA))
+    frame = _files_frame(spark, [Delivery(file) for file in files]).mapInArrow(
+        task, _spark_schema(OUTCOME_SCHEMA)
+    )
     return {
         row["path"]: Outcome(row["kind"], row["reason"], json.loads(row["new_columns"]))
         for row in frame.toArrow().to_pylist()
     }
 
 
-def landed_rows(spark: Any, declared: Declaration, files: list[LandedFile]) -> Any:
+def fingerprints(spark: Any, files: list[LandedFile]) -> dict[str, str | None]:
+    """Of each file its size and content; none of one that can't be read now."""
+    frame = _files_frame(spark, [Delivery(file) for file in files]).mapInArrow(
+        print_task, _spark_schema(PRINT_SCHEMA)
+    )
+    return {row["path"]: row["fingerprint"] for row in frame.toArrow().to_pylist()}
+
+
+def landed_rows(spark: Any, declared: Declaration, deliveries: list[Delivery]) -> Any:
     """A lazy DataFrame of all rows of the files."""
     schema = _spark_schema(rows_schema(declared.spec))
-    return _files_frame(spark, files).mapInArrow(read_task(declared.spec, Storage.of_session(spark)), schema)
+    return _files_frame(spark, deliveries).mapInArrow(
+        read_task(declared.spec, Storage.of_session(spark)), schema
+    )
 
 
-def _files_frame(spark: Any, files: list[LandedFile]) -> Any:
+def _files_frame(spark: Any, deliveries: list[Delivery]) -> Any:
     """Sorted by size before they are dealt out in turn, so that no task gets all the large ones."""
-    ordered = sorted(files, key=lambda file: (-file.size, file.path))
-    columns = [[getattr(file, name) for file in ordered] for name in FILES_SCHEMA.names]
-    table = pa.Table.from_arrays([pa.array(column) for column in columns], schema=FILES_SCHEMA)
-    tasks = max(1, min(len(files), _TASKS_A_CORE * spark.sparkContext.defaultParallelism))
+    ordered = sorted(deliveries, key=lambda one: (-one.file.size, one.file.path))
+    rows = [(one.file.path, one.file.size, one.file.modified_ms, one.number, one.repeat) for one in ordered]
+    columns = zip(*rows, strict=True) if rows else ((),) * len(FILES_SCHEMA)
+    table = pa.Table.from_arrays(
+        [pa.array(column, of.type) for column, of in zip(columns, FILES_SCHEMA, strict=True)],
+        schema=FILES_SCHEMA,
+    )
+    tasks = max(1, min(len(deliveries), _TASKS_A_CORE * spark.sparkContext.defaultParallelism))
     frame = spark.createDataFrame(table)
     return frame.repartition(tasks) if tasks > 1 else frame.coalesce(1)
 

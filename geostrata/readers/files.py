@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 from urllib.parse import unquote, urlsplit
@@ -19,6 +19,8 @@ class LandedFile:
     path: str
     size: int
     modified_ms: int
+    # When its content or its state last changed, which no tool can set back. 0 where the storage does not tell.
+    changed_ms: int = field(default=0, compare=False)
 
 
 def local_path(path: str) -> Path:
@@ -33,7 +35,9 @@ def landed(path: str | Path) -> LandedFile:
     text = str(path)
     with trouble_of(text):
         state = local_path(text).stat()
-    return LandedFile(text, state.st_size, state.st_mtime_ns // 1_000_000)
+    return LandedFile(
+        text, state.st_size, state.st_mtime_ns // 1_000_000, changed_ms=state.st_ctime_ns // 1_000_000
+    )
 
 
 def open_file(path: str) -> BinaryIO:

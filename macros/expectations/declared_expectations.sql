@@ -1,6 +1,8 @@
 {# What is always expected, then what the model's YAML declares, or else the YAML of the source that it rests on. #}
 {% macro declared_expectations(node=none) %}
-    {%- set always = [{'name': 'file_accepted', 'stop': true}, {'name': 'record_readable', 'stop': true}] -%}
+    {%- set always = [
+        {'name': 'file_accepted', 'stop': true}, {'name': 'file_has_rows', 'stop': true}, {'name': 'record_readable', 'stop': true}
+    ] -%}
     {{ return(always + (_expectation_facts(node or model).get('expectations') or [])) }}
 {% endmacro %}
 

@@ -43,6 +43,9 @@
     {%- set no_extent = 'extent ' ~ extent ~ ' of expectation within_extent is not in seeds/extents.csv' -%}
     {{ return({
         'file_accepted': {'check': '_file_problem is null', 'explanation': '_file_problem'},
+        'file_has_rows': {
+            'check': "coalesce(_source_position <> 'file without rows', true)", 'explanation': _quoted('the file holds no row'),
+        },
         'record_readable': {
             'check': '_corrupt_record is null', 'explanation': _quoted('the record can not be read'),
         },

@@ -50,7 +50,7 @@
                 select
                     *,
                     {% if expectations | selectattr('on_violation', 'defined') | selectattr('on_violation', 'equalto', 'fail') | list -%}
-                    coalesce(_source_mtime = max(case when _file_problem is null then _source_mtime end) over (
+                    coalesce(_delivery = max(case when _file_problem is null then _delivery end) over (
                         partition by _source_file
                     ), true) as is_newest_delivery,
                     {%- else -%}

@@ -1,7 +1,7 @@
 {#
   The newest valid version of each key of an entity (var `entities`). On an incremental run only of keys that a file with new
   rows touches, looked up in the whole history, so that the order of arrival never matters; a key that is gone then comes
-  without geometry, which tells the merge to take it out.
+  without `_row_id`, which tells the merge to take it out.
 #}
 {% macro newest_versions(entity) %}
     {%- set facts = entity_facts(entity) -%}
@@ -11,8 +11,8 @@
         {%- do new_rows(checked) -%}
     {%- endif -%}
     select
-        ranked.* except (version_rank, is_current, geometry),
-        case when ranked.is_current and not ranked.is_deleted then ranked.geometry end as geometry
+        ranked.* except (version_rank, stands, _row_id),
+        case when ranked.stands and not ranked.is_deleted then ranked._row_id end as _row_id
 
     from (
 
@@ -20,28 +20,28 @@
             *,
             row_number() over (
                 partition by {{ key }}
-                order by is_current desc, {{ facts.newest }}, _source_file desc, _source_row desc
+                order by stands desc, {{ facts.newest }}, _source_file desc, _source_row desc
             ) as version_rank
 
         from (
 
             select
                 versions.*,
-                _source_mtime = current_mtime
-                {%- if facts.delivery == 'snapshot' %} and {{ facts.snapshot_by }} = newest_snapshot {%- endif %} as is_current
+                size(failed_expectations) = 0 and coalesce(
+                    _delivery = current_delivery
+                    {%- if facts.delivery == 'snapshot' %} and {{ facts.snapshot_by }} = newest_snapshot {%- endif %}, false
+                ) as stands
 
             from {{ checked }} as versions
 
             -- a file that was delivered again takes the place of what it was before
-            inner join {{ _current_files(checked) }} as current_files
+            left join {{ _current_files(checked) }} as current_files
                 on _source_file = current_file
 
             {%- if facts.delivery == 'snapshot' %}
 
             cross join {{ _newest_snapshot(checked, facts) }} as snapshots
             {%- endif %}
-
-            where size(failed_expectations) = 0
 
         ) as dated
 
@@ -56,16 +56,16 @@
     ) as ranked
 
     where ranked.version_rank = 1
-    {%- if not is_incremental() %} and ranked.is_current and not ranked.is_deleted {%- endif %}
+    {%- if not is_incremental() %} and ranked.stands and not ranked.is_deleted {%- endif %}
 {% endmacro %}
 
 
-{# The time of the newest version of each file. One that was refused takes nobody's place. #}
+{# The last delivery of each file, in the order in which they were seen. One that was refused takes nobody's place. #}
 {% macro _current_files(checked) -%}
     (
         select
             _source_file as current_file,
-            max(_source_mtime) as current_mtime
+            max(_delivery) as current_delivery
         from {{ checked }}
         where not array_contains(failed_expectations, 'file_accepted')
         group by _source_file
@@ -73,11 +73,13 @@
 {%- endmacro %}
 
 
+{# Of the files as they are now: a snapshot that was itself replaced counts no more. #}
 {% macro _newest_snapshot(checked, facts) -%}
     (
         select max({{ facts.snapshot_by }}) as newest_snapshot
         from {{ checked }}
-        where not array_contains(failed_expectations, 'file_accepted')
+        inner join {{ _current_files(checked) }} as accepted
+            on _source_file = current_file and _delivery = current_delivery
     )
 {%- endmacro %}
 

@@ -2,5 +2,6 @@
     _corrupt_record,
     _file_problem,
     _rescued,
+    _source_fingerprint,
     {{ provenance() }}
 {%- endmacro %}

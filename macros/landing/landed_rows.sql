@@ -1,9 +1,10 @@
 {#
-  The rows of all files of a source that this model has not loaded yet. A file is known by its path and modification time, and
-  the model's own table says which ones it has. What is wrong with a file is told, and stops no other.
+  The rows of all files of a source that this model has not loaded yet, or not as they are now. A file is known by its path, time, size and
+  content, and the model's own table says which ones it has. What is wrong with a file is told, and stops no other.
 #}
 {% macro landed_rows(source_name, table_name) %}
     {%- set relation = source(source_name, table_name) -%}
+    {%- set requests = ref('release_requests') -%}
     {# In a unit test the source is the rows that the test gives. #}
     {%- if not execute or relation.is_cte -%}
         {{ return(relation) }}
@@ -15,35 +16,58 @@
         {%- do log(declared.name ~ ': ' ~ why ~ declared.location ~ ', nothing to load', info=true) -%}
     {%- endif -%}
     {%- set loaded_by = this if is_incremental() else none -%}
-    {%- if adapter.is_as_noted(loaded_by, declared.location, listing) -%}
-        {%- do adapter.note_change(declared.location, false) -%}
+    {%- set released = _released_files(requests, loaded_by) -%}
+    {%- if adapter.is_as_noted(loaded_by, declared.name, listing) and not released -%}
+        {%- do adapter.note_change(declared.name, false) -%}
         {{ return('(select * from ' ~ this ~ ' where false)') }}
     {%- endif -%}
+    {# A full refresh keeps the order in which deliveries were seen, and loses no file that can't be read again. #}
+    {%- set present = load_relation(this) -%}
     {%- set view = ['landed', source_name, table_name] | join('_') -%}
     {%- set plan = adapter.call_python(
-        'plan_landed_rows', source=declared, listing=listing or [], loaded_by=loaded_by.render() if loaded_by else none,
+        'plan_landed_rows', source=declared, listing=listing or [],
+        known_in=present.render() if present and present.is_delta else none, is_refresh=loaded_by is none, released=released,
+        may_drop_missing=var('drop_missing_files', false),
         may_grow=config.get('on_schema_change') in ['append_new_columns', 'sync_all_columns'], view=view
     ) -%}
     {%- for message in plan.messages -%}
         {%- do log(message, info=true) -%}
     {%- endfor -%}
     {%- if not plan.is_settled -%}
-        {%- do adapter.forget_noted(declared.location) -%}
+        {%- do adapter.forget_noted(declared.name) -%}
     {%- endif -%}
-    {%- do adapter.note_change(declared.location, plan.files > 0) -%}
+    {%- do adapter.note_change(declared.name, plan.files > 0) -%}
     {{ return(_landed_rows_sql(view)) }}
 {% endmacro %}
 
 
-{# A row's id is made of its file, the file's time and its place in it: loaded again, it is the same row. #}
+{# Files whose refusal somebody asked to look at again (`release_quarantine`) since this model last ran. #}
+{% macro _released_files(requests, loaded_by) %}
+    {%- if loaded_by is none or requests.is_cte or load_relation(requests) is none or not has_changed(requests) -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {{ return(run_query(
+        'select distinct _source_file from ' ~ loaded_by ~ ' left semi join ' ~ changed_values(requests, '_row_id', 'asked_id')
+        ~ ' on _row_id = asked_id where _file_problem is not null'
+    ).rows | map(attribute=0) | list) }}
+{% endmacro %}
+
+
+{#
+  A row's id is made of its file as delivered and its place in it: loaded again, it is the same row. A file that comes back as it once was is
+  a delivery of its own, with ids of its own.
+#}
 {% macro _landed_rows_sql(view) -%}
     (
         select
-            *,
+            * except (_source_repeat),
             timestamp '{{ run_started_at.strftime("%Y-%m-%d %H:%M:%S.%f") }}' as _ingested_at,
             '{{ invocation_id }}' as _batch_id,
             concat(
-                left(md5(concat(_source_file, '@', unix_millis(_source_mtime))), 16), '-', _source_row
+                left(md5(concat_ws(
+                    '@', _source_file, unix_millis(_source_mtime), split_part(_source_fingerprint, '-', 1), nullif(_source_repeat, 0)
+                )), 16),
+                '-', _source_row
             ) as _row_id
         from {{ view }}
     )

@@ -1,6 +1,7 @@
 {% macro provenance() -%}
     _source_file,
     _source_mtime,
+    _delivery,
     _source_position,
     _source_row,
     _ingested_at,

@@ -3,31 +3,42 @@
 from typing import Any
 
 from geostrata import landing
+from geostrata.errors import GeostrataError
 from geostrata.readers import LandedFile
 
 
 def list_landed_files(spark: Any, source: dict[str, Any]) -> list[list[Any]] | None:
-    """[path, bytes, time in milliseconds] of each file of the source; none if there is no such folder."""
+    """[path, bytes, time and time of the last change in milliseconds] of each file of the source; none if there is no such folder."""
     found = landing.list_files(landing.Declaration.of(**source), landing.Storage.of_session(spark))
-    return None if found is None else [[file.path, file.size, file.modified_ms] for file in found]
+    return (
+        None
+        if found is None
+        else [[file.path, file.size, file.modified_ms, file.changed_ms] for file in found]
+    )
 
 
 def plan_landed_rows(
     spark: Any,
     source: dict[str, Any],
     listing: list[list[Any]],
-    loaded_by: str | None,
+    known_in: str | None,
+    is_refresh: bool,
+    released: list[str],
+    may_drop_missing: bool,
     may_grow: bool,
     view: str,
 ) -> dict[str, Any]:
-    """Makes a temporary view of the rows of all files that the table `loaded_by` does not hold yet."""
-    declared = landing.Declaration.of(**source).with_columns(_columns_since(spark, source, loaded_by))
+    """Makes a temporary view of the rows of all files that the table `known_in` does not hold as they are; of all files on a full refresh."""
+    declared = landing.Declaration.of(**source)
+    if not is_refresh:
+        declared = declared.with_columns(_columns_since(spark, source, known_in))
     files = [LandedFile(*entry) for entry in listing]
-    plan = landing.plan(spark, declared, files, _loaded(spark, loaded_by) if files else ())
+    known = landing.Known(_deliveries(spark, declared, known_in, is_refresh))
+    plan = landing.plan(spark, declared, files, known, is_refresh, released, may_drop_missing)
     if may_grow:
         declared = declared.with_columns(plan.new_columns)
-    landing.landed_rows(spark, declared, plan.files).createOrReplaceTempView(view)
-    return {"files": len(plan.files), "messages": plan.messages, "is_settled": plan.is_settled}
+    landing.landed_rows(spark, declared, plan.deliveries).createOrReplaceTempView(view)
+    return {"files": len(plan.deliveries), "messages": plan.messages, "is_settled": plan.is_settled}
 
 
 def _columns_since(spark: Any, source: dict[str, Any], table: str | None) -> dict[str, str]:
@@ -41,8 +52,37 @@ def _columns_since(spark: Any, source: dict[str, Any], table: str | None) -> dic
     }
 
 
-def _loaded(spark: Any, table: str | None) -> list[tuple[str, int]]:
+def _deliveries(
+    spark: Any, declared: landing.Declaration, table: str | None, is_refresh: bool
+) -> list[landing.Delivery]:
+    """All that the table holds of this source's files."""
     if table is None:
         return []
-    rows = spark.sql(f"select distinct _source_file, unix_millis(_source_mtime) as modified_ms from {table}")
-    return [(row["_source_file"], row["modified_ms"]) for row in rows.toArrow().to_pylist()]
+    if "_delivery" not in spark.table(table).columns:
+        if is_refresh:
+            return []
+        raise GeostrataError(
+            f"{table}: it was made before deliveries were numbered. Run its model with --full-refresh."
+        )
+    rows = spark.sql(
+        f"""
+        select
+            _source_file as path, _delivery as number, unix_millis(min(_source_mtime)) as modified_ms,
+            min(_source_fingerprint) as fingerprint, unix_millis(min(_ingested_at)) as loaded_ms
+        from {table}
+        group by _source_file, _delivery
+        """
+    )
+    below = declared.location.removesuffix("/") + "/"
+    return [
+        landing.Delivery(
+            LandedFile(row["path"], int(row["fingerprint"].split("-")[0]), row["modified_ms"]),
+            row["number"],
+            0,
+            row["fingerprint"],
+            row["loaded_ms"],
+        )
+        for row in rows.toArrow().to_pylist()
+        # One model may load several sources.
+        if row["path"].startswith(below)
+    ]

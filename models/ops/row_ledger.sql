@@ -51,7 +51,7 @@ quarantined as (
     select
         *,
         size(failed_expectations) = 0 as is_valid,
-        {{ is_outdated(facts) }} as is_stale
+        {{ is_outdated(facts, ref(entity ~ '_checked')) }} as is_stale
 
     from {{ ref(entity ~ '_checked') }}
 

@@ -2,8 +2,8 @@
     config(
         incremental_strategy='merge',
         unique_key='zone_id',
-        merge_delete_when='source.geometry is null',
-        merge_update_when='source._row_id <> target._row_id',
+        merge_delete_when='source._row_id is null',
+        merge_update_when='content',
     )
 }}
 

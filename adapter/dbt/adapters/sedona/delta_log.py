@@ -5,10 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 _COMMIT_FILE = re.compile(r"(\d{20})\.json")
+# Commits that leave a table's rows as they are.
+_KEEPS_ROWS = (
+    "OPTIMIZE",
+    "VACUUM",
+    "SET TBLPROPERTIES",
+    "UNSET TBLPROPERTIES",
+    "ADD CONSTRAINT",
+    "DROP CONSTRAINT",
+    "CLUSTER BY",
+    "CHANGE COLUMN",
+    "UPGRADE PROTOCOL",
+    "REORG",
+)
 
 
 @dataclass(frozen=True)
@@ -20,6 +33,34 @@ class Commit:
     operation: str | None
     # Delta's own identity of a commit: a table that was dropped and made again has others.
     transaction: str | None
+    # What Delta says of how it was done: the mode of a WRITE, the version of a RESTORE.
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def keeps_rows(self) -> bool:
+        return (self.operation or "").startswith(_KEEPS_ROWS)
+
+    @property
+    def only_appends(self) -> bool:
+        return (
+            self.operation in ("WRITE", "STREAMING UPDATE")
+            and self.parameters.get("mode", "Append") == "Append"
+        )
+
+    @property
+    def replaces_all(self) -> bool:
+        """True if the rows after it have no past in common with those before."""
+        return (self.operation or "").startswith(("CREATE OR REPLACE", "REPLACE", "RESTORE", "CLONE"))
+
+    @property
+    def is_restore(self) -> bool:
+        return (self.operation or "").startswith("RESTORE")
+
+    @property
+    def restored_version(self) -> int | None:
+        """Which version a RESTORE brought back; none if it was named by a time."""
+        version = self.parameters.get("version")
+        return int(version) if str(version or "").isdigit() else None
 
 
 class TableLog:
@@ -42,7 +83,13 @@ class TableLog:
 
     def commit(self, version: int) -> Commit:
         info = self._commit_info(version)
-        return Commit(version, info.get("userMetadata"), info.get("operation"), info.get("txnId"))
+        return Commit(
+            version,
+            info.get("userMetadata"),
+            info.get("operation"),
+            info.get("txnId"),
+            info.get("operationParameters") or {},
+        )
 
     def _commit_info(self, version: int) -> dict[str, Any]:
         """Spark writes it as the first line, other writers as any."""

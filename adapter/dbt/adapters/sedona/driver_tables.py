@@ -28,6 +28,7 @@ _PART = "__part__"
 _BY_PATH = re.compile(r"delta\.`([^`]+)`")
 _NAME = re.compile(r"[\w.`]+")
 _NOTE = "spark.databricks.delta.commitInfo.userMetadata"
+_WRITER, _NUMBER = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
 # Above this, a writer has more to do than to keep constraints: generated columns, change feeds, row ids.
 _WRITER_VERSION = 3
 
@@ -128,9 +129,12 @@ class DriverTable:
         )
 
     def replace(self, spark: Any, rows: pa.Table, predicate: str) -> None:
-        from deltalake import CommitProperties, write_deltalake
+        from deltalake import CommitProperties, Transaction, write_deltalake
 
         note = spark.conf.get(_NOTE, None)
+        writer, number = spark.conf.get(_WRITER, None), spark.conf.get(_NUMBER, None)
+        if writer and number and (self.table.transaction_version(writer) or -1) >= int(number):
+            return  # another run has written what this one planned: as Spark would, it is left at that
         sizes = pa.table(self.table.get_add_actions())["size_bytes"].to_pylist()
         write_deltalake(
             self.table,
@@ -142,7 +146,8 @@ class DriverTable:
             writer_properties=_writer_properties(spark),
             # As Spark writes it: by the first the next run knows what this one has read, by the second which commit it is.
             commit_properties=CommitProperties(
-                custom_metadata={**({"userMetadata": note} if note else {}), "txnId": str(uuid.uuid4())}
+                custom_metadata={**({"userMetadata": note} if note else {}), "txnId": str(uuid.uuid4())},
+                app_transactions=[Transaction(writer, int(number))] if writer and number else None,
             ),
         )
 

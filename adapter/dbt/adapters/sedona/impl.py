@@ -16,6 +16,7 @@ from dbt.adapters.sedona import catalog, driver_tables, errors, python_macros, r
 from dbt.adapters.sedona.connections import SedonaConnectionManager
 from dbt.adapters.sedona.delta_log import TableLog
 from dbt.adapters.sedona.input_versions import InputVersions
+from dbt.adapters.sedona.model_code import ModelCode
 from dbt.adapters.sedona.python_models import SessionPythonJobHelper
 from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.connections import SparkConnectionMethod
@@ -40,6 +41,10 @@ _COMMANDS_THAT_QUERY = {
     "run-operation",
     "freshness",
 }
+
+
+# What dbt and its adapters bring: not the project's own code.
+_INTERNAL_PACKAGES = ("dbt", "dbt_spark", "dbt_sedona")
 
 
 @dataclass
@@ -99,16 +104,19 @@ class SedonaAdapter(SparkAdapter):
     def submit_python_job(self, parsed_model: dict[str, Any], compiled_code: str) -> AdapterResponse:
         """A Python model is cancelled, retried and watched as a statement is."""
         handle = self.connections.get_thread_connection().handle
-        return handle.run_python(
-            lambda: super(SedonaAdapter, self).submit_python_job(parsed_model, compiled_code)
-        )
-
-    def pre_model_hook(self, config: Any) -> None:
-        """The commits of this model carry the versions of the inputs that it was compiled against."""
-        self._model_inputs().apply(self)
+        with self._model_inputs().in_commit(self):
+            return handle.run_python(
+                lambda: super(SedonaAdapter, self).submit_python_job(parsed_model, compiled_code)
+            )
 
     def post_model_hook(self, config: Any, context: Any) -> None:
-        self._model_inputs().forget(self)
+        self._model_inputs().leave()
+
+    def execute(
+        self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None
+    ) -> tuple[AdapterResponse, agate.Table]:
+        with self._model_inputs().in_commit(self):
+            return super().execute(sql, auto_begin, fetch, limit)
 
     def _model_inputs(self) -> InputVersions:
         """Of the model that this thread is at: dbt names the connection after it."""
@@ -269,8 +277,39 @@ class SedonaAdapter(SparkAdapter):
 
     @available
     def note_inputs(self) -> None:
-        """For a materialisation that names inputs itself: from here on, commits carry their versions."""
-        self._model_inputs().apply(self)
+        """The next statement writes the model's rows: its commit, and no other, carries what the model was made from."""
+        self._model_inputs().arm()
+
+    @available
+    def model_variables(self, model: dict[str, Any]) -> list[str]:
+        """The names of the variables that a model's SQL and its macros use."""
+        return self._model_code(model).variables
+
+    @available
+    @errors.in_one_line
+    def why_rebuild(
+        self, target: Any, model: dict[str, Any], variables: dict[str, Any], facts: Any, can_rebuild: bool
+    ) -> str | None:
+        """Why what `target` holds can't be brought up to date in parts; none if it can. Without a target, only notes the code."""
+        code = self._model_code(model)
+        files = [
+            path for folder in SedonaConnectionManager.python_macro_folders for path in folder.glob("*.py")
+        ]
+        digest = code.digest(variables, facts, files, SedonaConnectionManager.project_root)
+        inputs = self._model_inputs()
+        if target is None:
+            inputs.use_code(digest)
+            return None
+        return inputs.why_rebuild(self, target, digest, code.names_inputs, can_rebuild)
+
+    def _model_code(self, model: dict[str, Any]) -> ModelCode:
+        return ModelCode(model, self.get_macro_resolver(), _INTERNAL_PACKAGES)
+
+    @available
+    @errors.in_one_line
+    def only_appends(self, relation: Any, first_version: int, last_version: int) -> bool:
+        """True if no commit among these takes back or changes what another one of them has added."""
+        return self._model_inputs().only_appends(self, relation.render(), first_version, last_version)
 
     @available
     def has_nothing_new(self) -> bool:
@@ -302,7 +341,10 @@ class SedonaAdapter(SparkAdapter):
         if spark is None or predicate is None:
             return False
         handle = self.connections.get_thread_connection().handle
-        replaced = handle.run_python(
-            lambda: driver_tables.replace_rows(spark, target.render(), source.render(), predicate)
-        )
+        inputs = self._model_inputs()
+        inputs.arm()
+        with inputs.in_commit(self):
+            replaced = handle.run_python(
+                lambda: driver_tables.replace_rows(spark, target.render(), source.render(), predicate)
+            )
         return bool(replaced)

@@ -1,6 +1,6 @@
-"""Which version of each input a Delta table was last built from.
+"""Which version of each input a Delta table was last built from, and by which code.
 
-The note travels in the commit that writes the data (Delta's `userMetadata`), so that a run that dies leaves neither or
+The note travels in the commit that writes the rows (Delta's `userMetadata`) and in no other, so that a run that dies leaves neither or
 both. The next run reads it back and asks only for what has changed since.
 """
 
@@ -10,31 +10,28 @@ import getpass
 import hashlib
 import json
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sedona.delta_log import Commit, TableLog
 from dbt_common.invocation import get_invocation_id
+
+logger = AdapterLogger("Sedona")
 
 _VERSIONS = "dbt_inputs"
 _TRANSACTIONS = "dbt_input_transactions"
 _DIGESTS = "dbt_input_digests"
-_SETTING = "spark.databricks.delta.commitInfo.userMetadata"
-# Maintenance and other writers commit too: the note is looked for this many commits back, then the model reads all.
+_CODE = "dbt_code"
+_NOTE_SETTING = "spark.databricks.delta.commitInfo.userMetadata"
+# Delta skips a write of this name whose number it has seen already, and aborts one that meets another of the same name.
+_WRITER_SETTING = "spark.databricks.delta.write.txnAppId"
+_NUMBER_SETTING = "spark.databricks.delta.write.txnVersion"
+_WRITER = "dbt"
+# Maintenance and other writers commit too: the note is looked for this many commits back.
 _COMMITS_SEARCHED = 50
-# Commits that leave a table's rows as they are: a digest noted before them still tells what the table holds.
-_KEEPS_ROWS = (
-    "OPTIMIZE",
-    "VACUUM",
-    "SET TBLPROPERTIES",
-    "UNSET TBLPROPERTIES",
-    "ADD CONSTRAINT",
-    "DROP CONSTRAINT",
-    "CLUSTER BY",
-    "CHANGE COLUMN",
-    "UPGRADE PROTOCOL",
-    "REORG",
-)
 
 
 @dataclass(frozen=True)
@@ -47,10 +44,14 @@ class Noted:
 
 @dataclass(frozen=True)
 class Note:
-    """What a commit says of the inputs that it was made from: tables, and digests of what is no table."""
+    """What a commit says of what it was made from: tables, digests of what is no table, and the model's code."""
 
     tables: dict[str, Noted] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
+    code: str | None = None
+    # The table's version when the note was read: what this run plans is right for that version only.
+    at_version: int | None = None
+    is_found: bool = False
 
 
 class InputVersions(threading.local):
@@ -65,6 +66,10 @@ class InputVersions(threading.local):
         self._changed: dict[str, bool] = {}
         self._digests: dict[str, str] = {}
         self._noted: dict[str, Note] = {}
+        self._code: str | None = None
+        self._target: str | None = None
+        self._is_armed = False
+        self.rebuild_reason: dict[str, str | None] = {}
         self.replace_predicate: str | None = None
         self.strategy: str | None = None
 
@@ -89,6 +94,15 @@ class InputVersions(threading.local):
             "has_changed": self._changed[name],
         }
 
+    def only_appends(self, adapter: Any, name: str, first: int, last: int) -> bool:
+        """True if the change feed of these versions is what they add up to: nothing in it is taken back by a later commit."""
+        log: TableLog | None = adapter.table_log(name)
+        if log is None:
+            return False
+        versions = [version for version in log.versions if first <= version <= last]
+        changing = [commit for version in versions if not (commit := log.commit(version)).keeps_rows]
+        return len(changing) <= 1 or all(commit.only_appends for commit in changing)
+
     def is_as_noted(self, adapter: Any, target: Any, name: str, content: Any) -> bool:
         """For an input that is no table, such as the listing of a folder: True if it is what it was when the rows were
         written that the table holds."""
@@ -105,21 +119,74 @@ class InputVersions(threading.local):
     def nothing_new(self) -> bool:
         return bool(self._changed) and not any(self._changed.values())
 
-    def apply(self, adapter: Any) -> None:
-        if self._read or self._digests:
-            note = {
+    def why_rebuild(
+        self, adapter: Any, target: Any, code: str, names_inputs: bool, can_rebuild: bool
+    ) -> str | None:
+        """Why what the target holds can't be brought up to date in parts; none if it can.
+
+        A table that can't be computed again keeps its rows as an older code made them, and its note the older code, so that every
+        run says so."""
+        name = target.render()
+        if not names_inputs:
+            return None
+        if name not in self.rebuild_reason:
+            note = self._note_of(adapter, target)
+            reason = _why_rebuild(adapter, note, code)
+            self.rebuild_reason[name] = reason
+            is_behind = note.code not in (None, code)
+            self._code = note.code if is_behind and not can_rebuild else code
+            if reason and can_rebuild:
+                self._target = None
+                logger.info(f"{name}: computed whole, since {reason}")
+            elif is_behind:
+                logger.warning(
+                    f"{name}: its SQL, config, macros or variables have changed, and apply to new rows only. "
+                    "Run it with --full-refresh to apply them to all rows."
+                )
+        return self.rebuild_reason[name]
+
+    def use_code(self, code: str) -> None:
+        """By which code all rows are made."""
+        self._code = code
+
+    def arm(self) -> None:
+        """The next statement writes the model's rows: its commit carries the note."""
+        self._is_armed = True
+
+    @contextmanager
+    def in_commit(self, adapter: Any) -> Iterator[None]:
+        """Around a statement. Settings of the session are read when Delta commits."""
+        if not self._is_armed or not (self._read or self._digests):
+            self._is_armed = False
+            yield
+            return
+        self._is_armed = False
+        settings = {_NOTE_SETTING: self._note()}
+        at_version = self._noted[self._target].at_version if self._target else None
+        if at_version is not None:
+            settings |= {_WRITER_SETTING: _WRITER, _NUMBER_SETTING: str(at_version + 1)}
+        for name, value in settings.items():
+            adapter.execute(f"set {name} = {value}")
+        try:
+            yield
+        finally:
+            for name in settings:
+                adapter.execute(f"reset {name}")
+
+    def _note(self) -> str:
+        return json.dumps(
+            {
                 _VERSIONS: {name: commit.version for name, commit in self._read.items()},
                 _TRANSACTIONS: {name: commit.transaction for name, commit in self._read.items()},
                 _DIGESTS: self._digests,
+                _CODE: self._code,
                 # For whoever asks a commit where its rows come from.
                 "dbt_run": get_invocation_id(),
                 "dbt_user": _user(),
             }
-            adapter.execute(f"set {_SETTING} = {json.dumps(note)}")
+        )
 
-    def forget(self, adapter: Any) -> None:
-        if self._read or self._digests:
-            adapter.execute(f"reset {_SETTING}")
+    def leave(self) -> None:
         self._clear()
 
     def _note_of(self, adapter: Any, target: Any) -> Note:
@@ -128,6 +195,7 @@ class InputVersions(threading.local):
         name = target.render()
         if name not in self._noted:
             self._noted[name] = _newest_note(adapter, name)
+        self._target = name
         return self._noted[name]
 
 
@@ -139,17 +207,45 @@ def _user() -> str | None:
 
 
 def _newest_note(adapter: Any, name: str) -> Note:
+    """The note on the rows that the table holds now: what a RESTORE took away is passed over."""
     holds_what_it_noted = True
+    newest = restored = None
     for commit in _newest_commits(adapter, name, _COMMITS_SEARCHED):
+        newest = commit.version if newest is None else newest
+        if restored is not None and commit.version > restored:
+            continue
+        if commit.is_restore:
+            if (restored := commit.restored_version) is None:
+                break
+            continue
         if (note := _parsed(commit.note)) is not None:
             transactions = note.get(_TRANSACTIONS, {})
             tables = {
                 str(name): Noted(int(version), transactions.get(name))
                 for name, version in note[_VERSIONS].items()
             }
-            return Note(tables, note.get(_DIGESTS, {}) if holds_what_it_noted else {})
-        holds_what_it_noted &= (commit.operation or "").startswith(_KEEPS_ROWS)
-    return Note()
+            digests = note.get(_DIGESTS, {}) if holds_what_it_noted else {}
+            return Note(tables, digests, note.get(_CODE), newest, is_found=True)
+        holds_what_it_noted &= commit.keeps_rows
+    return Note(at_version=newest)
+
+
+def _why_rebuild(adapter: Any, note: Note, code: str) -> str | None:
+    if not note.is_found:
+        return "the note of its last run is gone"
+    if note.code is not None and note.code != code:
+        return "its SQL, config, macros or variables have changed"
+    for name, noted in note.tables.items():
+        if (present := _present(adapter, name)) is None or _is_another_table(adapter, name, noted, present):
+            return f"{name} was dropped, replaced or restored"
+    return None
+
+
+def _present(adapter: Any, name: str) -> Commit | None:
+    try:
+        return _newest_commits(adapter, name, 1)[0]
+    except Exception:  # it is not there: if the model still reads it, that read says so
+        return None
 
 
 def _parsed(text: str | None) -> dict[str, Any] | None:
@@ -168,10 +264,7 @@ def _is_another_table(adapter: Any, name: str, noted: Noted, present: Commit) ->
     log: TableLog | None = adapter.table_log(name)
     if log is None:
         return False
-    later = (log.commit(version) for version in log.versions if version > noted.version)
-    if any(
-        (commit.operation or "").startswith(("CREATE OR REPLACE", "REPLACE", "RESTORE")) for commit in later
-    ):
+    if any(log.commit(version).replaces_all for version in log.versions if version > noted.version):
         return True
     # Without the commit's file, or with a note from another connection method, there is nothing to compare.
     if noted.transaction is None or noted.version not in log.versions:
@@ -184,4 +277,16 @@ def _newest_commits(adapter: Any, name: str, limit: int) -> list[Commit]:
     if log is not None:
         return list(log.newest(limit))
     _, history = adapter.execute(f"describe history {name} limit {limit}", fetch=True)
-    return [Commit(int(row["version"]), row["userMetadata"], row["operation"], None) for row in history.rows]
+    return [
+        Commit(int(row["version"]), row["userMetadata"], row["operation"], None, _parameters(row))
+        for row in history.rows
+    ]
+
+
+def _parameters(row: Any) -> dict[str, Any]:
+    """A server's answer holds the map as text or not at all."""
+    try:
+        found = json.loads(row["operationParameters"])
+    except (KeyError, TypeError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -19,8 +19,10 @@
     {{ return(relation) }}
   {%- elif not read.has_changed -%}
     {{ return('(select * from ' ~ relation ~ ' where false)') }}
-  {%- else -%}
+  {%- elif adapter.only_appends(relation, read.last + 1, read.version) -%}
     {{ return(changed_rows_sql(relation, read.last + 1, read.version)) }}
+  {%- else -%}
+    {{ return(net_rows_sql(relation, read.last + 1, read.version)) }}
   {%- endif -%}
 {% endmacro %}
 
@@ -30,6 +32,25 @@
     select * except (_change_type, _commit_version, _commit_timestamp)
     from {{ table_changes_sql(relation, first_version, last_version) }}
     where _change_type in ('insert', 'update_postimage')
+  )
+{% endmacro %}
+
+
+{#
+  What several commits come to: a row that was changed twice comes once, as it is now, and one that was added and removed again does
+  not come. Rows are told apart by all they hold, since a relation need not have a key.
+#}
+{% macro net_rows_sql(relation, first_version, last_version) %}
+  {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='quoted') | join(', ') -%}
+  (
+    select {{ columns }}
+    from (
+      select {{ columns }}, sum(if(_change_type in ('insert', 'update_postimage'), 1, -1)) as _net_count
+      from {{ table_changes_sql(relation, first_version, last_version) }}
+      group by {{ columns }}
+    )
+    lateral view explode(sequence(1, _net_count)) as _copy
+    where _net_count > 0
   )
 {% endmacro %}
 
@@ -60,6 +81,49 @@
     {%- endif -%}
   {%- endif -%}
   (select distinct {{ expression }} as {{ name }} from {{ rows }})
+{% endmacro %}
+
+
+{#
+  dbt's own question, and one more: False as well where what the table holds can't be brought up to date in parts, because the model was
+  edited or an input was replaced since. Then the model is computed whole, as with --full-refresh.
+#}
+{% macro is_incremental() %}
+  {%- if not execute -%} {{ return(false) }} {%- endif -%}
+  {%- set relation = load_relation(this) -%}
+  {{ return(
+    relation is not none and relation.type == 'table' and model.config.materialized == 'incremental'
+    and not should_full_refresh() and not must_rebuild(relation)
+  ) }}
+{% endmacro %}
+
+
+{# Tables that are append-only or set `full_refresh: false` hold what can't be computed again: they only say that they are behind. #}
+{% macro must_rebuild(relation) %}
+  {%- if not relation.is_delta or model.config.materialized != 'incremental' -%} {{ return(false) }} {%- endif -%}
+  {%- set can_rebuild = config.get('full_refresh') is not false and adapter.delta_properties(relation).get('delta.appendOnly') != 'true' -%}
+  {{ return(_why_rebuild(relation, can_rebuild) is not none and can_rebuild) }}
+{% endmacro %}
+
+
+{# All rows are about to be made by the code as it is. #}
+{% macro note_code() %}
+  {%- do _why_rebuild(none, true) -%}
+{% endmacro %}
+
+
+{% macro _why_rebuild(relation, can_rebuild) %}
+  {%- set variables = {} -%}
+  {%- for name in adapter.model_variables(model) -%}
+    {%- do variables.update({name: var(name, none)}) -%}
+  {%- endfor -%}
+  {{ return(adapter.why_rebuild(relation, model, variables, adapter.dispatch('model_facts', 'dbt')(), can_rebuild)) }}
+{% endmacro %}
+
+
+{# What else decides about a model's rows, such as rules in its YAML. A project overrides it. #}
+{% macro sedona__model_facts() %}
+  {{ return(none) }}
 {% endmacro %}
 
 

@@ -17,7 +17,7 @@
   {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
   {%- set predicates = config.get('predicates', none) or config.get('incremental_predicates', none) -%}
   {%- set existing_relation = load_relation(this) -%}
-  {%- set is_rebuild = existing_relation is none or existing_relation.is_view or should_full_refresh() -%}
+  {%- set is_rebuild = existing_relation is none or existing_relation.is_view or should_full_refresh() or must_rebuild(existing_relation) -%}
   {%- set tmp_relation = this.incorporate(path={'identifier': this.identifier ~ '__dbt_tmp'}) -%}
   {%- if language == 'sql' -%}
     {%- set tmp_relation = tmp_relation.include(database=false, schema=false) -%}
@@ -42,6 +42,8 @@
     {%- endif -%}
     {%- call statement('main', language=language) -%}
       {{ create_table_as(False, this, compiled_code, language) }}
+      {%- do note_code() -%}
+      {%- do adapter.note_inputs() -%}
     {%- endcall -%}
   {%- elif adapter.has_nothing_new() -%}
     {%- do log(this ~ ': nothing new in its inputs, nothing written') -%}
@@ -60,6 +62,7 @@
         {%- else -%}
           {{ dbt_spark_get_incremental_sql(strategy, tmp_relation, this, existing_relation, config.get('unique_key'), predicates) }}
         {%- endif -%}
+        {%- do adapter.note_inputs() -%}
       {%- endcall -%}
     {%- endif -%}
     {%- if language == 'python' -%}

@@ -18,10 +18,22 @@
       {{ run_hooks(post_hooks, inside_transaction=False) }}
       {{ return({'relations': [existing]}) }}
     {%- endif -%}
-    {%- do adapter.note_inputs() -%}
   {%- endif -%}
   {{ return(materialization_snapshot_spark()) }}
 {% endmaterialization %}
+
+
+{# Both are asked for right before the statement that writes the rows: its commit carries the note. #}
+{% macro sedona__snapshot_merge_sql(target, source, insert_cols) %}
+  {%- do adapter.note_inputs() -%}
+  {{ return(spark__snapshot_merge_sql(target, source, insert_cols)) }}
+{% endmacro %}
+
+
+{% macro sedona__build_snapshot_table(strategy, sql) %}
+  {%- do adapter.note_inputs() -%}
+  {{ return(default__build_snapshot_table(strategy, sql)) }}
+{% endmacro %}
 
 
 {# The Delta table of which this snapshot is a plain `select *`, as it is with `relation:` in YAML; otherwise none. #}

@@ -1,10 +1,14 @@
 {#
   A merge that also takes rows out: `merge_delete_when` says which source rows mean "gone", and `merge_update_when` which
-  matches really differ, so that files without a change are not rewritten. Both speak of `source` and `target`.
+  matches really differ, so that files without a change are not rewritten. Both speak of `source` and `target`. The word `content`
+  stands for "any column differs".
 #}
 {% macro sedona__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}
   {%- set delete_when = config.get('merge_delete_when') -%}
   {%- set update_when = config.get('merge_update_when') -%}
+  {%- if update_when == 'content' -%}
+    {%- set update_when = _any_column_differs(adapter.get_columns_in_relation(target)) -%}
+  {%- endif -%}
   {%- if not delete_when and not update_when -%}
     {{ spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) }}
   {%- else -%}
@@ -29,6 +33,20 @@
     when not matched {% if delete_when %}and not coalesce(({{ delete_when }}), false){% endif %} then insert *
   {%- endif -%}
 {% endmacro %}
+
+
+{# Spark can't compare maps: their text stands for them. #}
+{% macro _any_column_differs(columns) -%}
+  not (
+  {%- for column in columns -%}
+    {%- set pair = ['source.' ~ column.quoted, 'target.' ~ column.quoted] -%}
+    {{ ' and ' if not loop.first }}
+    {%- if 'map<' in column.dtype %} to_json({{ pair[0] }}) <=> to_json({{ pair[1] }})
+    {%- else %} {{ pair[0] }} <=> {{ pair[1] }}
+    {%- endif -%}
+  {%- endfor -%}
+  )
+{%- endmacro %}
 
 
 {# Replaces the rows that the model's `replace_where(...)` names by the model's rows, in one commit. #}

@@ -1,0 +1,121 @@
+"""What a model's rows are made by: its SQL, what of its config decides about rows, and the macros, Python functions and variables it uses."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+# Of the config, what changes which rows the table holds. Properties, hooks, grants and layout do not.
+_CONFIG = (
+    "materialized",
+    "incremental_strategy",
+    "unique_key",
+    "merge_update_columns",
+    "merge_exclude_columns",
+    "merge_delete_when",
+    "merge_update_when",
+    "partition_by",
+    "file_format",
+)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_VARIABLE = re.compile(r"""\bvar\(\s*['"](\w+)['"]""")
+_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+([^\n#]+)|import\s+([\w.]+))", re.MULTILINE)
+# How a model asks what has changed in its inputs.
+_NAMES_INPUTS = re.compile(r"adapter\.(read_input|is_as_noted)\(")
+
+
+class ModelCode:
+    """The code of one model, from its node and the project's macros."""
+
+    def __init__(self, model: dict[str, Any], macros: Any, internal: Iterable[str]) -> None:
+        self._model = model
+        self._sql = str(model.get("raw_code") or "")
+        self._macros = list(_used_macros(model, self._sql, macros.macros))
+        self._internal = set(internal)
+
+    @property
+    def names_inputs(self) -> bool:
+        texts = (self._sql, *(macro.macro_sql for macro in self._macros))
+        return any(_NAMES_INPUTS.search(text) for text in texts)
+
+    @property
+    def own_texts(self) -> list[str]:
+        """dbt's and the adapters' own macros do not count: an upgrade is no reason to compute every table again."""
+        return [self._sql] + [
+            macro.macro_sql for macro in self._macros if macro.package_name not in self._internal
+        ]
+
+    @property
+    def variables(self) -> list[str]:
+        return sorted({name for text in self.own_texts for name in _VARIABLE.findall(text)})
+
+    def digest(self, variables: dict[str, Any], facts: Any, python_files: Iterable[Path], root: Path) -> str:
+        """Of a variable that is a mapping, only what the model names of it counts: another entity is no concern of this one."""
+        words = set(_WORD.findall(self._sql))
+        counted = {
+            name: {key: value[key] for key in value if key in words} if isinstance(value, dict) else value
+            for name, value in variables.items()
+        }
+        config = {name: self._model["config"].get(name) for name in _CONFIG}
+        parts = [*self.own_texts, json.dumps([config, counted, facts], sort_keys=True, default=str)]
+        used = {word for text in self.own_texts for word in _WORD.findall(text)}
+        parts += python_texts(python_files, used, root)
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(hashlib.sha256(part.encode()).digest())
+        return digest.hexdigest()
+
+
+def _used_macros(model: dict[str, Any], sql: str, macros: dict[str, Any]) -> Iterable[Any]:
+    """Those that the SQL names, and what they use in turn. dbt also counts what only hooks use."""
+    words = set(_WORD.findall(sql))
+    named = (macros[name] for name in model["depends_on"].get("macros", ()) if name in macros)
+    waiting = [macro for macro in named if macro.name in words]
+    found: dict[str, Any] = {}
+    while waiting:
+        macro = waiting.pop()
+        if macro.unique_id not in found:
+            found[macro.unique_id] = macro
+            waiting += [macros[name] for name in macro.depends_on.macros if name in macros]
+    return [found[name] for name in sorted(found)]
+
+
+_sources: dict[tuple[Path, int], str] = {}
+
+
+def python_texts(files: Iterable[Path], used: set[str], root: Path) -> list[str]:
+    """The Python files that define one of the used names, and the modules of the project that they import, one through another."""
+    found: dict[Path, str] = {}
+    waiting = [
+        path for path in sorted(files) if used & set(re.findall(r"^def (\w+)", _text(path), re.MULTILINE))
+    ]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found[path] = _text(path)
+            waiting += _imported(found[path], root)
+    return [found[path] for path in sorted(found)]
+
+
+def _imported(text: str, root: Path) -> list[Path]:
+    files: list[Path] = []
+    for package, names, module in _IMPORT.findall(text):
+        dotted = [
+            package or module,
+            *(f"{package}.{name.split()[0]}" for name in names.split(",") if name.split()),
+        ]
+        for candidate in dotted:
+            place = root.joinpath(*candidate.split("."))
+            files += [path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()]
+    return files
+
+
+def _text(path: Path) -> str:
+    key = (path, path.stat().st_mtime_ns)
+    if key not in _sources:
+        _sources[key] = path.read_text(encoding="utf-8")
+    return _sources[key]
