@@ -59,8 +59,8 @@ class Commit:
     @property
     def restored_version(self) -> int | None:
         """Which version a RESTORE brought back; none if it was named by a time."""
-        version = self.parameters.get("version")
-        return int(version) if str(version or "").isdigit() else None
+        version = str(self.parameters.get("version"))
+        return int(version) if version.isdigit() else None
 
 
 class TableLog:
