@@ -5,9 +5,19 @@ The list is made on the driver; files are looked at and read by Spark tasks, one
 
 from geostrata.landing.declaration import Declaration
 from geostrata.landing.deliveries import Delivery, Known
-from geostrata.landing.listing import list_files
+from geostrata.landing.listing import is_of, list_files
 from geostrata.landing.planning import Plan, plan
 from geostrata.landing.rows import landed_rows
 from geostrata.landing.storage import Storage
 
-__all__ = ["Declaration", "Delivery", "Known", "Plan", "Storage", "landed_rows", "list_files", "plan"]
+__all__ = [
+    "Declaration",
+    "Delivery",
+    "Known",
+    "Plan",
+    "Storage",
+    "is_of",
+    "landed_rows",
+    "list_files",
+    "plan",
+]

@@ -15,7 +15,11 @@ from geostrata.readers import LandedFile
 from geostrata.readers.files import local_path, open_file
 from geostrata.readers.spec import SourceSpec
 
+# Between a file and its layer, as QGIS writes it.
+LAYER = "|layername="
 _HASHED_AT_ONCE = 1 << 20
+# A file server's clock may be behind that of the machine that loads.
+_CLOCKS_DIFFER_BY_MS = 60_000
 
 
 @dataclass(frozen=True)
@@ -23,9 +27,8 @@ class Delivery:
     """A file as it is loaded, or was."""
 
     file: LandedFile
+    # In the order in which runs saw them. A full refresh keeps it.
     number: int = 0
-    # How many deliveries of the same path, time and size came before.
-    repeat: int = 0
     fingerprint: str | None = None
     loaded_ms: int = 0
 
@@ -33,7 +36,7 @@ class Delivery:
 def label(path: str, spec: SourceSpec) -> str:
     """How rows name their file: two layers of one file are two deliveries."""
     layer = spec.options.get("layer")
-    return f"{path}|layername={layer}" if layer else path
+    return f"{path}{LAYER}{layer}" if layer else path
 
 
 def fingerprint(file: LandedFile) -> str:
@@ -70,31 +73,27 @@ class Known:
     def last(self, name: str) -> Delivery | None:
         return self._of[name][-1] if name in self._of else None
 
-    def repeats(self, name: str, file: LandedFile) -> int:
-        return sum(_is_alike(one.file, file) for one in self._of.get(name, ()))
-
     def is_known(self, name: str, file: LandedFile) -> bool:
         last = self.last(name)
         return last is not None and _is_alike(last.file, file)
 
-    def is_doubtful(self, name: str, file: LandedFile) -> bool:
+    def is_doubtful(self, name: str, file: LandedFile, compared_ms: int = 0) -> bool:
         """Time and size are as they were, but something was done to the file since it was loaded: only its content can tell."""
         last = self.last(name)
-        return last is not None and self.is_known(name, file) and file.changed_ms >= last.loaded_ms
+        if last is None or not self.is_known(name, file):
+            return False
+        return file.changed_ms >= max(last.loaded_ms, compared_ms) - _CLOCKS_DIFFER_BY_MS
 
     def numbered(self, names: Sequence[tuple[str, LandedFile]]) -> list[Delivery]:
         """New deliveries, in their order."""
-        return [
-            Delivery(file, self.newest + at, self.repeats(name, file))
-            for at, (name, file) in enumerate(names, start=1)
-        ]
+        return [Delivery(file, self.newest + at) for at, (_, file) in enumerate(names, start=1)]
 
     def again(self, name: str, file: LandedFile) -> Delivery | None:
         """The delivery that a file on a full refresh is: the last one of its path, if it is still that."""
         last = self.last(name)
         if last is None or not _is_alike(last.file, file):
             return None
-        return Delivery(file, last.number, self.repeats(name, file) - 1)
+        return Delivery(file, last.number)
 
 
 def _is_alike(one: LandedFile, other: LandedFile) -> bool:

@@ -8,6 +8,7 @@ from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
 from geostrata.landing.declaration import Declaration
+from geostrata.landing.deliveries import LAYER
 from geostrata.landing.storage import Storage, is_bucket, list_bucket
 from geostrata.readers import LandedFile
 
@@ -29,6 +30,17 @@ def list_files(declared: Declaration, storage: Storage | None = None) -> list[La
         (file for file in below if _is_ours(file.path[len(root) + 1 :], declared.pattern)), key=_path
     )
     return _shapefiles(found) if declared.spec.format == "shapefile" else found
+
+
+def is_of(declared: Declaration, name: str) -> bool:
+    """True if a file of this name, as rows have it, belongs to the source, be it there or not. One model may load several sources."""
+    root = declared.location.removesuffix("/") + "/"
+    path, _, layer = name.partition(LAYER)
+    return (
+        path.startswith(root)
+        and layer == declared.spec.options.get("layer", "")
+        and _is_ours(path[len(root) :], declared.pattern)
+    )
 
 
 def _path(file: LandedFile) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from geostrata.landing.storage import ENVIRONMENT, Storage, local_copy
+from geostrata.landing.deliveries import fingerprint
+from geostrata.landing.storage import ENVIRONMENT, Storage, is_bucket, local_copy, touch
 from geostrata.readers import HalfWritten, LandedFile, ReaderError, SourceSpec, check, inspect
+from geostrata.readers.errors import Passing, in_words, is_passing
 from geostrata.readers.rows import NameMatch
 
 SOUND, LEFT, REFUSED = "sound", "left", "refused"
@@ -17,19 +19,29 @@ class Outcome:
     reason: str | None = None
     # Columns that the source does not declare, with their types, where the policy lets them in.
     new_columns: dict[str, str] = field(default_factory=dict)
+    fingerprint: str | None = None
 
 
 def outcome_of(file: LandedFile, spec: SourceSpec, storage: Storage = ENVIRONMENT) -> Outcome:
+    content = None
     try:
+        # An object in a bucket is all there or not at all, and looking at it would mean to fetch it twice.
+        if is_bucket(file.path) and spec.schema_policy != "additive":
+            touch(file, storage)
+            return Outcome(SOUND)
         with local_copy(file, storage) as local:
+            # It goes through the whole file: what the disk can't give now shows before anything is loaded.
+            content = fingerprint(local)
             check(local, spec)
-            return Outcome(SOUND, new_columns=_new_columns(local, spec))
-    except HalfWritten as trouble:
+            return Outcome(SOUND, None, _new_columns(local, spec), content)
+    except (HalfWritten, Passing) as trouble:
         return Outcome(LEFT, trouble.reason)
     except ReaderError as trouble:
-        return Outcome(REFUSED, trouble.reason)
+        return Outcome(REFUSED, trouble.reason, fingerprint=content)
     except Exception as trouble:  # one file that a library chokes on must not stop the others
-        return Outcome(REFUSED, unforeseen(trouble))
+        if is_passing(trouble):
+            return Outcome(LEFT, f"it can't be read now ({in_words(trouble)}); left for the next run")
+        return Outcome(REFUSED, unforeseen(trouble), fingerprint=content)
 
 
 def _new_columns(file: LandedFile, spec: SourceSpec) -> dict[str, str]:
@@ -42,5 +54,4 @@ def _new_columns(file: LandedFile, spec: SourceSpec) -> dict[str, str]:
 
 
 def unforeseen(trouble: Exception) -> str:
-    words = " ".join(str(trouble).split())[:200]
-    return f"it can't be read ({type(trouble).__name__}: {words}); deliver it again"
+    return f"it can't be read ({in_words(trouble)}); deliver it again"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from geostrata.errors import GeostrataError
 from geostrata.landing.declaration import Declaration
 from geostrata.landing.deliveries import Delivery, Known, label
 from geostrata.landing.outcomes import LEFT, REFUSED, Outcome
-from geostrata.landing.storage import is_bucket
 from geostrata.readers import LandedFile
 
 # Of each kind of message so many are told one by one, then only their number.
@@ -65,12 +64,12 @@ def all_again(
 ) -> Plan:
     """For a full refresh: every file, those that were seen before in the order in which they were, the others after them."""
     names = {label(file.path, declared.spec): file for file in listing}
-    missing = sorted(known.paths - names.keys())
-    if missing and not may_drop_missing:
-        named = ", ".join(missing[:_TOLD]) + (f" and {len(missing) - _TOLD} more" if missing[_TOLD:] else "")
-        raise GeostrataError(
-            f"{declared.name}: a full refresh would lose the rows of {len(missing)} files that are no longer in "
-            f"{declared.location}: {named}. Put them back, or accept the loss with --vars 'drop_missing_files: true'."
+    if not may_drop_missing:
+        _refuse_loss(
+            declared,
+            sorted(known.paths - names.keys()),
+            f"are no longer in {declared.location}",
+            "Put them back",
         )
     seen = [
         delivery
@@ -81,6 +80,15 @@ def all_again(
     fresh = [(name, file) for name, file in names.items() if file.path not in held]
     fresh.sort(key=lambda pair: (pair[1].modified_ms, pair[1].path))
     return Plan(sorted(seen, key=lambda one: one.number) + known.numbered(fresh))
+
+
+def _refuse_loss(declared: Declaration, lost: list[str], why: str, remedy: str) -> None:
+    if lost:
+        named = ", ".join(lost[:_TOLD]) + (f" and {len(lost) - _TOLD} more" if lost[_TOLD:] else "")
+        raise GeostrataError(
+            f"{declared.name}: a full refresh would lose the rows of {len(lost)} files that {why}: {named}. "
+            f"{remedy}, or accept the loss with --vars 'drop_missing_files: true'."
+        )
 
 
 def _capped(declared: Declaration, files: list[tuple[str, LandedFile]]) -> list[tuple[str, LandedFile]]:
@@ -107,7 +115,11 @@ def without_left(declared: Declaration, chosen: Plan, outcomes: dict[str, Outcom
             of_kind[outcome.kind].append(f"{file.path}: {outcome.reason}")
     messages = [*chosen.messages, *_told(declared, "left", of_kind[LEFT])]
     messages += _told(declared, "refused, see quarantine", of_kind[REFUSED])
-    deliveries = [one for one in chosen.deliveries if outcomes[one.file.path].kind != LEFT]
+    deliveries = [
+        replace(one, fingerprint=outcome.fingerprint)
+        for one in chosen.deliveries
+        if (outcome := outcomes[one.file.path]).kind != LEFT
+    ]
     found = _new_columns(outcomes.values())
     if found:
         named = ", ".join(f"{name} {kind}" for name, kind in found.items())
@@ -140,29 +152,36 @@ def plan(
     is_refresh: bool = False,
     released: Collection[str] = (),
     may_drop_missing: bool = False,
+    compared_ms: int = 0,
 ) -> Plan:
+    """`compared_ms`: when the content of all files was last compared with what was loaded."""
     from geostrata.landing.rows import outcomes
 
-    changed = _changed_content(spark, declared, listing, known)
+    changed = _changed_content(spark, declared, listing, known, compared_ms)
     if is_refresh:
         chosen = all_again(declared, listing, known, changed, may_drop_missing)
     else:
         chosen = new_deliveries(declared, listing, known, {*changed, *released})
-    # An object in a bucket is all there or not at all, and looking at it would mean to fetch it twice.
-    is_whole = is_bucket(declared.location) and declared.spec.schema_policy != "additive"
-    if not chosen.files or is_whole:
+    if not chosen.files:
         return chosen
-    return without_left(declared, chosen, outcomes(spark, declared, chosen.files))
+    sound = without_left(declared, chosen, outcomes(spark, declared, chosen.files))
+    if is_refresh and not may_drop_missing:
+        kept = {one.file.path for one in sound.deliveries}
+        left = {label(file.path, declared.spec) for file in chosen.files if file.path not in kept}
+        _refuse_loss(declared, sorted(left & known.paths), "can't be read now", "Run again when they can")
+    return sound
 
 
-def _changed_content(spark: Any, declared: Declaration, listing: list[LandedFile], known: Known) -> set[str]:
+def _changed_content(
+    spark: Any, declared: Declaration, listing: list[LandedFile], known: Known, compared_ms: int
+) -> set[str]:
     """Names of files with the time and size of their last delivery, and other content."""
     from geostrata.landing.rows import fingerprints
 
     doubtful = {
         file.path: name
         for file in listing
-        if known.is_doubtful(name := label(file.path, declared.spec), file)
+        if known.is_doubtful(name := label(file.path, declared.spec), file, compared_ms)
     }
     if not doubtful:
         return set()

@@ -32,7 +32,7 @@ def outcomes(spark: Any, declared: Declaration, files: list[LandedFile]) -> dict
         task, _spark_schema(OUTCOME_SCHEMA)
     )
     return {
-        row["path"]: Outcome(row["kind"], row["reason"], json.loads(row["new_columns"]))
+        row["path"]: Outcome(row["kind"], row["reason"], json.loads(row["new_columns"]), row["fingerprint"])
         for row in frame.toArrow().to_pylist()
     }
 
@@ -56,7 +56,9 @@ def landed_rows(spark: Any, declared: Declaration, deliveries: list[Delivery]) -
 def _files_frame(spark: Any, deliveries: list[Delivery]) -> Any:
     """Sorted by size before they are dealt out in turn, so that no task gets all the large ones."""
     ordered = sorted(deliveries, key=lambda one: (-one.file.size, one.file.path))
-    rows = [(one.file.path, one.file.size, one.file.modified_ms, one.number, one.repeat) for one in ordered]
+    rows = [
+        (one.file.path, one.file.size, one.file.modified_ms, one.number, one.fingerprint) for one in ordered
+    ]
     columns = zip(*rows, strict=True) if rows else ((),) * len(FILES_SCHEMA)
     table = pa.Table.from_arrays(
         [pa.array(column, of.type) for column, of in zip(columns, FILES_SCHEMA, strict=True)],

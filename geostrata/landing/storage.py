@@ -12,6 +12,7 @@ from typing import Any
 
 from geostrata.errors import GeostrataError
 from geostrata.readers import HalfWritten, LandedFile, landed
+from geostrata.readers.errors import Passing, in_words
 
 _COPIED_AT_ONCE = 8 << 20
 
@@ -102,12 +103,13 @@ def local_copy(file: LandedFile, storage: Storage) -> Iterator[LandedFile]:
         return
     system, path = storage.open(file.path)
     with tempfile.TemporaryDirectory(prefix="geostrata-") as folder:
-        for part in _parts(system, path):
-            with (
-                system.open_input_stream(part) as source,
-                (Path(folder) / Path(part).name).open("wb") as target,
-            ):
-                shutil.copyfileobj(source, target, _COPIED_AT_ONCE)
+        with _trouble_of(file.path):
+            for part in _parts(system, path):
+                with (
+                    system.open_input_stream(part) as source,
+                    (Path(folder) / Path(part).name).open("wb") as target,
+                ):
+                    shutil.copyfileobj(source, target, _COPIED_AT_ONCE)
         copy = landed(str(Path(folder) / Path(path).name))
         if copy.size != file.size:
             raise ReplacedMeanwhile(
@@ -116,12 +118,21 @@ def local_copy(file: LandedFile, storage: Storage) -> Iterator[LandedFile]:
         yield replace(copy, modified_ms=file.modified_ms)
 
 
-def _copy(system: Any, path: str, target: Path) -> None:
+def touch(file: LandedFile, storage: Storage) -> None:
+    """Raises what fetching an object would: that it is gone, may not be read, or is out of reach."""
+    system, path = storage.open(file.path)
+    with _trouble_of(file.path), system.open_input_stream(path) as source:
+        source.read(1)
+
+
+@contextmanager
+def _trouble_of(path: str) -> Iterator[None]:
     try:
-        with system.open_input_stream(path) as source, target.open("wb") as copy:
-            shutil.copyfileobj(source, copy, _COPIED_AT_ONCE)
+        yield
     except FileNotFoundError:
         raise ReplacedMeanwhile(path, "it is gone since it was listed; the next run looks again") from None
+    except OSError as trouble:
+        raise Passing(path, f"it can't be fetched now ({in_words(trouble)}); left for the next run") from None
 
 
 def _parts(system: Any, path: str) -> list[str]:

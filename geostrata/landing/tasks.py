@@ -13,17 +13,20 @@ from geostrata.landing.outcomes import outcome_of, unforeseen
 from geostrata.landing.spool import Spool
 from geostrata.landing.storage import ENVIRONMENT, ReplacedMeanwhile, Storage, is_bucket, local_copy
 from geostrata.readers import HalfWritten, LandedFile, ReaderError, SourceSpec, landed, output_schema, read
+from geostrata.readers.errors import Passing, in_words, is_passing
 from geostrata.readers.spec import POSITION
 
 FILE, MTIME, ROW, PROBLEM = "_source_file", "_source_mtime", "_source_row", "_file_problem"
-PRINT, DELIVERY, REPEAT = "_source_fingerprint", "_delivery", "_source_repeat"
+PRINT, DELIVERY = "_source_fingerprint", "_delivery"
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-_NUMBERS = ("size", "modified_ms", "number", "repeat")
-FILES_SCHEMA = pa.schema([("path", pa.string()), *((name, pa.int64()) for name in _NUMBERS)])
+_NUMBERS = [(name, pa.int64()) for name in ("size", "modified_ms", "number")]
+FILES_SCHEMA = pa.schema([("path", pa.string()), *_NUMBERS, ("fingerprint", pa.string())])
 PRINT_SCHEMA = pa.schema([(name, pa.string()) for name in ("path", "fingerprint")])
-OUTCOME_SCHEMA = pa.schema([(name, pa.string()) for name in ("path", "kind", "reason", "new_columns")])
+OUTCOME_SCHEMA = pa.schema(
+    [(name, pa.string()) for name in ("path", "kind", "reason", "new_columns", "fingerprint")]
+)
 # Positions that stand for a file, not for a row in it. The second is known to macros/expectations/expectation_sql.sql.
 _WHOLE_FILE, _NO_ROWS = "file", "file without rows"
 
@@ -37,7 +40,6 @@ def rows_schema(spec: SourceSpec) -> pa.Schema:
         (PROBLEM, pa.string()),
         (PRINT, pa.string()),
         (DELIVERY, pa.int64()),
-        (REPEAT, pa.int64()),
     ]
     return pa.schema([*output_schema(spec), *(pa.field(name, kind) for name, kind in own)])
 
@@ -46,7 +48,10 @@ def check_task(spec: SourceSpec, storage: Storage) -> Task:
     def check_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             found = [(one.file.path, outcome_of(one.file, spec, storage)) for one in _deliveries(batch)]
-            rows = [(path, one.kind, one.reason, json.dumps(one.new_columns)) for path, one in found]
+            rows = [
+                (path, one.kind, one.reason, json.dumps(one.new_columns), one.fingerprint)
+                for path, one in found
+            ]
             yield pa.RecordBatch.from_arrays(
                 [pa.array(column, pa.string()) for column in zip(*rows, strict=True)], schema=OUTCOME_SCHEMA
             )
@@ -85,13 +90,16 @@ def file_rows(file: LandedFile, spec: SourceSpec, storage: Storage = ENVIRONMENT
 def delivered_rows(
     delivery: Delivery, spec: SourceSpec, storage: Storage = ENVIRONMENT
 ) -> Iterator[pa.RecordBatch]:
-    """All rows of a file or none. A file that gives no row leaves one that says so, unless it is left for the next run."""
+    """All rows of a file or none. A file that gives no row leaves one that says so, unless it is left for the next run.
+
+    Trouble that passes fails the statement: the listing would not show the next run that a file is still to be loaded."""
     file = delivery.file
     with Spool(output_schema(spec)) as spool:
         problem = None
         try:
             with local_copy(file, storage) as local:
-                delivery = replace(delivery, fingerprint=_fingerprint(local))
+                if delivery.fingerprint is None:
+                    delivery = replace(delivery, fingerprint=_fingerprint(local))
                 for batch in read(local, spec):
                     spool.add(batch)
         except ReplacedMeanwhile:
@@ -101,9 +109,13 @@ def delivered_rows(
                 return
             # It was whole when it was looked at, and is as it was then: waiting for more would be in vain.
             problem = trouble.reason
+        except Passing:
+            raise
         except ReaderError as trouble:
             problem = trouble.reason
         except Exception as trouble:  # one file that a library chokes on must not stop the others
+            if is_passing(trouble):
+                raise Passing(file.path, f"it can't be read now ({in_words(trouble)}); run again") from None
             problem = unforeseen(trouble)
         if problem is None and spool.rows == 0 and not file.size:
             problem = "it is empty"
@@ -127,7 +139,7 @@ def _has_changed(file: LandedFile) -> bool:
 def _deliveries(batch: pa.RecordBatch) -> Iterator[Delivery]:
     for row in batch.to_pylist():
         file = LandedFile(row["path"], row["size"], row["modified_ms"])
-        yield Delivery(file, row["number"], row["repeat"])
+        yield Delivery(file, row["number"], row["fingerprint"])
 
 
 def _file_row(delivery: Delivery, spec: SourceSpec, problem: str | None) -> pa.RecordBatch:
@@ -151,6 +163,5 @@ def _with_source(
         pa.repeat(pa.scalar(problem, pa.string()), rows),
         pa.repeat(pa.scalar(delivery.fingerprint or f"{file.size}-"), rows),
         pa.repeat(pa.scalar(delivery.number), rows),
-        pa.repeat(pa.scalar(delivery.repeat), rows),
     ]
     return pa.RecordBatch.from_arrays([*batch.columns, *source], schema=schema)

@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
+import errno
+
 from geostrata.errors import GeostrataError
+
+# What a disk, a network or a full machine says. Libraries say what is wrong with the content without a number.
+_OF_THE_MACHINE = {
+    getattr(errno, name)
+    for name in (
+        *("EIO", "EREMOTEIO", "ESTALE", "EBUSY", "EAGAIN", "EINTR", "ENOLCK", "EROFS"),
+        *("ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"),
+        *("EACCES", "EPERM"),
+        *(
+            "ETIMEDOUT",
+            "ENETDOWN",
+            "ENETUNREACH",
+            "EHOSTUNREACH",
+            "ECONNRESET",
+            "ECONNREFUSED",
+            "ECONNABORTED",
+            "EPIPE",
+        ),
+    )
+    if hasattr(errno, name)
+}
 
 
 class ReaderError(GeostrataError):
@@ -23,5 +46,20 @@ class HalfWritten(ReaderError):  # noqa: N818
     """The file is not all there yet. The caller leaves it for the next run."""
 
 
+class Passing(ReaderError):  # noqa: N818
+    """The machine or the storage is in trouble, not the file. The caller leaves it for the next run."""
+
+
 class Refused(ReaderError):  # noqa: N818
     """The file is not what was declared. A person must act."""
+
+
+def is_passing(trouble: BaseException) -> bool:
+    """True if the same file may well be read the next time."""
+    return isinstance(trouble, Passing | MemoryError) or (
+        isinstance(trouble, OSError) and trouble.errno in _OF_THE_MACHINE
+    )
+
+
+def in_words(trouble: BaseException) -> str:
+    return f"{type(trouble).__name__}: {' '.join(str(trouble).split())[:200]}"

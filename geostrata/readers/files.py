@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
-from geostrata.readers.errors import HalfWritten, Refused
+from geostrata.readers.errors import HalfWritten, Passing, Refused, in_words, is_passing
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,13 @@ def trouble_of(path: str) -> Iterator[None]:
     except IsADirectoryError:
         raise Refused(path, "it is a folder; name the files in it") from None
     except PermissionError:
-        raise Refused(path, "it may not be read; give this user the right to") from None
+        raise Passing(path, "this user may not read it; left until they may") from None
+    except OSError as trouble:
+        if is_passing(trouble):
+            raise Passing(
+                path, f"it can't be read now ({in_words(trouble)}); left for the next run"
+            ) from None
+        raise
 
 
 @contextmanager

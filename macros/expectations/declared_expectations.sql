@@ -1,9 +1,28 @@
-{# What is always expected, then what the model's YAML declares, or else the YAML of the source that it rests on. #}
+{#
+  What is always expected, then what the model's YAML declares, or else the YAML of the source that it rests on, then what silver can't do
+  without and nobody has declared: without a key, a readable shape and a known CRS a row has no place there.
+#}
 {% macro declared_expectations(node=none) %}
+    {%- set facts = _expectation_facts(node or model) -%}
     {%- set always = [
         {'name': 'file_accepted', 'stop': true}, {'name': 'file_has_rows', 'stop': true}, {'name': 'record_readable', 'stop': true}
     ] -%}
-    {{ return(always + (_expectation_facts(node or model).get('expectations') or [])) }}
+    {%- set declared = facts.get('expectations') or [] -%}
+    {%- set needed = ['key_present'] if facts.get('key') else [] -%}
+    {%- set needed = needed + [
+        'geometry_present', 'geometry_readable', 'geometry_not_empty', 'geometry_valid', 'crs_known', 'coordinates_within_crs'
+    ] -%}
+    {%- set names = declared | map(attribute='name') | list -%}
+    {%- for expectation in declared if expectation.name in needed and expectation.get('on_violation') == 'warn' -%}
+        {{ exceptions.raise_compiler_error(
+            (node or model).name ~ ': on_violation of ' ~ expectation.name ~ ' must be fail or quarantine: silver needs it'
+        ) }}
+    {%- endfor -%}
+    {%- set missing = [] -%}
+    {%- for name in needed if name not in names -%}
+        {%- do missing.append({'name': name}) -%}
+    {%- endfor -%}
+    {{ return(always + declared + missing) }}
 {% endmacro %}
 
 

@@ -23,11 +23,15 @@
     {%- endif -%}
     {# A full refresh keeps the order in which deliveries were seen, and loses no file that can't be read again. #}
     {%- set present = load_relation(this) -%}
+    {# The time up to which no file has changed behind the back of its own time and size. #}
+    {%- set compared = declared.name ~ ' compared at' -%}
+    {%- set compared_ms = adapter.noted_value(loaded_by, compared) | int -%}
+    {%- do adapter.note_value(compared, (run_started_at.timestamp() * 1000) | int) -%}
     {%- set view = ['landed', source_name, table_name] | join('_') -%}
     {%- set plan = adapter.call_python(
         'plan_landed_rows', source=declared, listing=listing or [],
         known_in=present.render() if present and present.is_delta else none, is_refresh=loaded_by is none, released=released,
-        may_drop_missing=var('drop_missing_files', false),
+        may_drop_missing=_for_this_run('drop_missing_files'), compared_ms=compared_ms,
         may_grow=config.get('on_schema_change') in ['append_new_columns', 'sync_all_columns'], view=view
     ) -%}
     {%- for message in plan.messages -%}
@@ -38,6 +42,12 @@
     {%- endif -%}
     {%- do adapter.note_change(declared.name, plan.files > 0) -%}
     {{ return(_landed_rows_sql(view)) }}
+{% endmacro %}
+
+
+{# A variable that is no part of the model's code: the adapter counts those that are named by a literal. #}
+{% macro _for_this_run(variable) %}
+    {{ return(var(variable, false)) }}
 {% endmacro %}
 
 
@@ -54,20 +64,17 @@
 
 
 {#
-  A row's id is made of its file as delivered and its place in it: loaded again, it is the same row. A file that comes back as it once was is
-  a delivery of its own, with ids of its own.
+  A row's id is made of its file, the file's time, the number of the delivery and its place in it. A full refresh keeps the numbers, so that a
+  row keeps its id; a file that comes back as it once was is a delivery of its own, with ids of its own.
 #}
 {% macro _landed_rows_sql(view) -%}
     (
         select
-            * except (_source_repeat),
+            *,
             timestamp '{{ run_started_at.strftime("%Y-%m-%d %H:%M:%S.%f") }}' as _ingested_at,
             '{{ invocation_id }}' as _batch_id,
             concat(
-                left(md5(concat_ws(
-                    '@', _source_file, unix_millis(_source_mtime), split_part(_source_fingerprint, '-', 1), nullif(_source_repeat, 0)
-                )), 16),
-                '-', _source_row
+                left(md5(concat_ws('@', _source_file, unix_millis(_source_mtime), _delivery)), 16), '-', _source_row
             ) as _row_id
         from {{ view }}
     )

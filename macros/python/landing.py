@@ -25,6 +25,7 @@ def plan_landed_rows(
     is_refresh: bool,
     released: list[str],
     may_drop_missing: bool,
+    compared_ms: int,
     may_grow: bool,
     view: str,
 ) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def plan_landed_rows(
         declared = declared.with_columns(_columns_since(spark, source, known_in))
     files = [LandedFile(*entry) for entry in listing]
     known = landing.Known(_deliveries(spark, declared, known_in, is_refresh))
-    plan = landing.plan(spark, declared, files, known, is_refresh, released, may_drop_missing)
+    plan = landing.plan(spark, declared, files, known, is_refresh, released, may_drop_missing, compared_ms)
     if may_grow:
         declared = declared.with_columns(plan.new_columns)
     landing.landed_rows(spark, declared, plan.deliveries).createOrReplaceTempView(view)
@@ -73,16 +74,13 @@ def _deliveries(
         group by _source_file, _delivery
         """
     )
-    below = declared.location.removesuffix("/") + "/"
     return [
         landing.Delivery(
             LandedFile(row["path"], int(row["fingerprint"].split("-")[0]), row["modified_ms"]),
             row["number"],
-            0,
             row["fingerprint"],
             row["loaded_ms"],
         )
         for row in rows.toArrow().to_pylist()
-        # One model may load several sources.
-        if row["path"].startswith(below)
+        if landing.is_of(declared, row["path"])
     ]

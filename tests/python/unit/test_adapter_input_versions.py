@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import getpass
 import json
+from collections import defaultdict
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from dbt.adapters.sedona.delta_log import Commit
 from dbt.adapters.sedona.input_versions import InputVersions
 from dbt_common.invocation import get_invocation_id
@@ -39,13 +41,21 @@ class FakeTables:
         self.histories = histories
         self.incarnation = "first"
         self.operation = "OPTIMIZE"
+        # Of single versions: operation and parameters.
+        self.operations: dict[str, dict[int, tuple[str, dict[str, str]]]] = defaultdict(dict)
         self.statements: list[str] = []
 
     def table_log(self, name: str) -> Any:
         commits = self.histories[name]
         return FakeLog(
             [
-                Commit(version, text, self.operation, f"{self.incarnation}-{version}")
+                Commit(
+                    version,
+                    text,
+                    self.operations[name].get(version, (self.operation,))[0],
+                    f"{self.incarnation}-{version}",
+                    *self.operations[name].get(version, (None,))[1:],
+                )
                 for version, text in commits
             ]
         )
@@ -70,6 +80,19 @@ class FakeServer(FakeTables):
         return None, SimpleNamespace(rows=rows[: int(words[4])])
 
 
+NOTE = "spark.databricks.delta.commitInfo.userMetadata"
+
+
+def written_note(inputs: InputVersions, tables: FakeTables) -> str | None:
+    """What the commit of the model's rows carries."""
+    inputs.arm()
+    with inputs.in_commit(tables):
+        for statement in tables.statements:
+            if statement.startswith(f"set {NOTE} = "):
+                return statement.split(" = ", 1)[1]
+    return None
+
+
 def note(**versions: int) -> str:
     return json.dumps({"dbt_inputs": versions})
 
@@ -79,14 +102,12 @@ def test_a_first_run_reads_all_and_notes_the_version() -> None:
     inputs = InputVersions()
     assert inputs.read(tables, None, Name("source")) == {"last": None, "version": 7, "has_changed": True}
     assert not inputs.nothing_new()
-    inputs.apply(tables)
-    (statement,) = tables.statements
-    setting, text = statement.split(" = ", 1)
-    assert setting == "set spark.databricks.delta.commitInfo.userMetadata"
-    assert json.loads(text) == {
+    inputs.use_code("of today")
+    assert json.loads(written_note(inputs, tables)) == {
         "dbt_inputs": {"source": 7},
         "dbt_input_transactions": {"source": "first-7"},
         "dbt_input_digests": {},
+        "dbt_code": "of today",
         "dbt_run": get_invocation_id(),
         "dbt_user": getpass.getuser(),
     }
@@ -138,18 +159,100 @@ def test_the_version_is_read_once_a_model() -> None:
     assert inputs.read(tables, None, Name("source"))["version"] == 7
 
 
-def test_forgetting_leaves_nothing_for_the_next_model() -> None:
+def test_only_the_statement_after_arming_carries_the_note() -> None:
+    tables = FakeTables(source=[(7, None)])
+    inputs = InputVersions()
+    inputs.read(tables, None, Name("source"))
+    with inputs.in_commit(tables):
+        pass
+    assert tables.statements == [], "an ALTER before the rows"
+    assert written_note(inputs, tables)
+    assert tables.statements[-1] == f"reset {NOTE}"
+    tables.statements.clear()
+    with inputs.in_commit(tables):
+        pass
+    assert tables.statements == [], "an ALTER after them"
+
+
+def test_a_statement_that_fails_leaves_no_setting() -> None:
+    tables = FakeTables(source=[(7, None)])
+    inputs = InputVersions()
+    inputs.read(tables, None, Name("source"))
+    inputs.arm()
+    with pytest.raises(ValueError, match="refused"), inputs.in_commit(tables):
+        raise ValueError("refused")
+    assert tables.statements[-1] == f"reset {NOTE}"
+
+
+def test_a_write_is_for_the_version_that_it_was_planned_against() -> None:
+    tables = FakeTables(source=[(9, None)], target=[(3, note(source=7))])
+    inputs = InputVersions()
+    inputs.read(tables, Name("target"), Name("source"))
+    written_note(inputs, tables)
+    assert "set spark.databricks.delta.write.txnAppId = dbt" in tables.statements
+    assert "set spark.databricks.delta.write.txnVersion = 4" in tables.statements
+
+
+def test_leaving_a_model_leaves_nothing_for_the_next() -> None:
     tables = FakeTables(source=[(7, None)])
     inputs = InputVersions()
     inputs.read(tables, None, Name("source"))
     inputs.replace_predicate = "day = '2024-01-01'"
-    inputs.forget(tables)
-    assert tables.statements == ["reset spark.databricks.delta.commitInfo.userMetadata"]
+    inputs.leave()
     assert inputs.replace_predicate is None
-    tables.statements.clear()
-    inputs.apply(tables)
-    inputs.forget(tables)
-    assert tables.statements == []
+    assert written_note(inputs, tables) is None
+
+
+def rebuilds(tables: FakeTables, code: str | None = "of today", can_rebuild: bool = True) -> bool:
+    return InputVersions().must_rebuild(tables, Name("target"), code, can_rebuild)
+
+
+def test_other_code_computes_the_table_whole() -> None:
+    told = json.dumps({"dbt_inputs": {}, "dbt_code": "of yesterday"})
+    tables = FakeTables(target=[(3, told)])
+    assert rebuilds(tables)
+    assert not rebuilds(tables, can_rebuild=False)
+    assert not rebuilds(tables, code=None), "it never asks what is new"
+    assert not rebuilds(tables, code="of yesterday")
+    assert not rebuilds(FakeTables(target=[(3, note())])), "written before code was noted"
+    assert rebuilds(FakeTables(target=[(3, None)])), "nobody knows what it holds"
+
+
+def test_an_input_that_was_replaced_or_is_gone_computes_the_table_whole() -> None:
+    tables = FakeTables(source=[(4, None), (3, None)], target=[(3, note(source=3))])
+    assert not rebuilds(tables)
+    for operation in ("RESTORE", "CREATE OR REPLACE TABLE AS SELECT", "CLONE"):
+        tables.operations["source"] = {4: (operation, {})}
+        assert rebuilds(tables)
+        assert not rebuilds(tables, code=None)
+    del tables.histories["source"]
+    assert rebuilds(tables)
+
+
+def test_the_note_of_a_restored_table_is_that_of_what_it_holds() -> None:
+    tables = FakeTables(source=[(9, None)], target=[(5, None), (4, note(source=9)), (3, note(source=7))])
+    tables.operations["target"] = {5: ("RESTORE", {"version": "3"})}
+    assert InputVersions().read(tables, Name("target"), Name("source"))["last"] == 7
+    tables.operations["target"] = {5: ("RESTORE", {"timestamp": "2026-01-01"})}
+    assert InputVersions().read(tables, Name("target"), Name("source"))["last"] is None
+
+
+def test_several_commits_are_what_they_add_up_to() -> None:
+    tables = FakeTables(source=[(4, None), (3, None), (2, None), (1, None)])
+    operations = tables.operations["source"] = {}
+
+    def only_appends() -> bool:
+        return InputVersions().only_appends(tables, "source", 2, 4)
+
+    assert only_appends(), "none of them changes rows"
+    operations[2] = ("MERGE", {})
+    assert only_appends(), "one alone"
+    operations[4] = ("WRITE", {"mode": "Append"})
+    assert not only_appends()
+    operations[2] = ("WRITE", {"mode": "Append"})
+    assert only_appends()
+    operations[2] = ("WRITE", {"mode": "Overwrite"})
+    assert not only_appends()
 
 
 def test_inputs_that_are_no_tables() -> None:
@@ -165,9 +268,7 @@ def test_a_folder_is_as_noted_if_it_holds_the_same_files() -> None:
     inputs = InputVersions()
     files = [{"path": "file:/landing/1.json", "modified_ms": 1, "bytes": 10}]
     assert not inputs.is_as_noted(tables, None, "landing", files)
-    inputs.apply(tables)
-    (statement,) = tables.statements
-    tables.histories["target"] = [(1, None), (0, statement.split(" = ", 1)[1])]
+    tables.histories["target"] = [(1, None), (0, written_note(inputs, tables))]
     assert InputVersions().is_as_noted(tables, Name("target"), "landing", files)
     assert not InputVersions().is_as_noted(
         tables, Name("target"), "landing", [{**files[0], "modified_ms": 2}]
@@ -185,8 +286,18 @@ def test_what_is_not_settled_is_not_noted() -> None:
     inputs = InputVersions()
     inputs.is_as_noted(tables, None, "landing", ["a file that is cut"])
     inputs.forget_noted("landing")
-    inputs.apply(tables)
-    assert tables.statements == []
+    assert written_note(inputs, tables) is None
+
+
+def test_a_value_is_kept_until_somebody_else_writes_rows() -> None:
+    tables = FakeTables(target=[(0, None)])
+    inputs = InputVersions()
+    inputs.note_value("compared at", 12)
+    tables.histories["target"] = [(1, None), (0, written_note(inputs, tables))]
+    assert InputVersions().noted_value(tables, Name("target"), "compared at") == "12"
+    assert InputVersions().noted_value(tables, None, "compared at") is None
+    tables.operation = "DELETE"
+    assert InputVersions().noted_value(tables, Name("target"), "compared at") is None
 
 
 def test_a_strategy_for_one_run_is_not_the_next_models() -> None:

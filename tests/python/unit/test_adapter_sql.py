@@ -34,6 +34,7 @@ class Project:
         self.predicate: str | None = None
         self.inputs: dict[str, dict[str, Any]] = {}
         self.columns = ["id", "name"]
+        self.appends = True
         self.model = SimpleNamespace(name="parcels", constraints=[], columns={})
         self._context: dict[str, Any] = {
             "adapter": self,
@@ -41,7 +42,6 @@ class Project:
             "exceptions": SimpleNamespace(raise_compiler_error=self._fail),
             "execute": True,
             "get_merge_update_columns": lambda update, exclude, columns: update,
-            "is_incremental": lambda: True,
             "local_md5": lambda text: hashlib.md5(text.encode()).hexdigest(),  # noqa: S324  # as dbt names things
             "model": self.model,
             "return": self._return,
@@ -53,6 +53,7 @@ class Project:
             text = path.read_text()
             if "{% materialization" not in text:
                 self._load(text)
+        self._context["is_incremental"] = lambda: True
 
     def _load(self, text: str) -> None:
         """A macro calls another through the context, as in dbt, so that `return` ends only the one it stands in."""
@@ -86,7 +87,7 @@ class Project:
         return self._context[f"sedona__{name}"]
 
     def get_columns_in_relation(self, _: Any) -> list[Any]:
-        return [SimpleNamespace(quoted=f"`{name}`") for name in self.columns]
+        return [SimpleNamespace(quoted=f"`{name}`", dtype="string") for name in self.columns]
 
     def replace_predicate(self) -> str | None:
         return self.predicate
@@ -96,6 +97,9 @@ class Project:
 
     def read_input(self, target: Any, relation: Any) -> dict[str, Any]:
         return self.inputs[str(relation)]
+
+    def only_appends(self, _: Any, first: int, last: int) -> bool:
+        return self.appends
 
     def table_location(self, relation: Any) -> str:
         return f"file:/{str(relation).replace('.', '/')}"
@@ -204,6 +208,26 @@ def test_new_rows_are_those_of_the_change_feed() -> None:
     assert project.run("new_rows", Relation()) == (
         "( select * except (_change_type, _commit_version, _commit_timestamp) "
         "from table_changes_by_path('file:/town/raw', 4, 5) where _change_type in ('insert', 'update_postimage') )"
+    )
+
+
+def test_new_rows_of_several_commits_are_what_they_come_to() -> None:
+    project = Project()
+    project.appends = False
+    project.inputs["town.raw"] = {"last": 3, "version": 5, "has_changed": True}
+    assert project.run("new_rows", Relation()) == (
+        "( select `id`, `name` from ( select `id`, `name`, "
+        "sum(if(_change_type in ('insert', 'update_postimage'), 1, -1)) as _net_count "
+        "from table_changes_by_path('file:/town/raw', 4, 5) group by `id`, `name` ) "
+        "lateral view explode(sequence(1, _net_count)) as _copy where _net_count > 0 )"
+    )
+
+
+def test_merge_where_any_column_differs() -> None:
+    project = Project(merge_update_when="content")
+    assert (
+        "when matched and (not ( source.`id` <=> target.`id` and source.`name` <=> target.`name`)) then update"
+        in project.run("sedona__get_merge_sql", "t", "s", "id", None, None)
     )
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from geostrata.errors import GeostrataError
 from geostrata.landing.declaration import Declaration
-from geostrata.landing.listing import list_files
+from geostrata.landing.deliveries import Delivery, Known
+from geostrata.landing.listing import is_of, list_files
 from geostrata.landing.outcomes import LEFT, REFUSED, SOUND, Outcome
-from geostrata.landing.planning import new_files, without_left
+from geostrata.landing.planning import all_again, new_deliveries, without_left
 from geostrata.readers import LandedFile
 
 
@@ -68,16 +70,71 @@ def test_a_shapefile_is_one_file_and_as_new_as_its_newest_part(tmp_path: Path) -
     assert [file.modified_ms for file in found or []] == [3000, 2000]
 
 
-def test_files_are_known_by_path_and_time() -> None:
-    listing = files("a.csv", "b.csv", "c.csv")
-    plan = new_files(declared(), listing, [("/landing/a.csv", 0), ("/landing/b.csv", 999)])
-    assert names(plan.files) == ["b.csv", "c.csv"]
+def known(*listing: LandedFile, loaded_ms: int = 0) -> Known:
+    return Known(Delivery(file, at, None, loaded_ms) for at, file in enumerate(listing, start=1))
+
+
+def test_files_are_known_by_path_time_and_size() -> None:
+    listing = files("a.csv", "b.csv", "c.csv", "d.csv")
+    loaded = [listing[0], replace(listing[1], modified_ms=999), replace(listing[2], size=1)]
+    plan = new_deliveries(declared(), listing, known(*loaded))
+    assert names(plan.files) == ["b.csv", "c.csv", "d.csv"]
+    assert [one.number for one in plan.deliveries] == [4, 5, 6]
     assert plan.is_settled
     assert plan.messages == []
 
 
+def test_a_file_is_what_its_last_delivery_was() -> None:
+    (now,) = files("a.csv")
+    other = replace(now, modified_ms=5)
+    assert names(new_deliveries(declared(), [now], known(now, other)).files) == ["a.csv"]
+    assert new_deliveries(declared(), [now], known(now, other, now)).files == []
+
+
+def test_content_is_looked_at_only_where_something_was_done_to_the_file_since() -> None:
+    (file,) = files("a.csv")
+    minute = 60_000
+    for changed_ms, compared_ms, is_doubtful in (
+        (10 * minute, 0, False),
+        (20 * minute, 0, True),
+        (20 * minute, 30 * minute, False),
+        (19 * minute, 0, True),  # as clocks go
+    ):
+        seen = replace(file, changed_ms=changed_ms)
+        loaded = known(file, loaded_ms=20 * minute)
+        assert loaded.is_doubtful(file.path, seen, compared_ms) is is_doubtful
+        assert not loaded.is_doubtful(file.path, replace(seen, size=1), compared_ms), "size tells"
+
+
+def test_a_full_refresh_keeps_the_order_in_which_files_were_seen() -> None:
+    first, second, new = files("a.csv", "b.csv", "c.csv")
+    plan = all_again(declared(), [first, second, new], known(second, first, second))
+    assert [(Path(one.file.path).name, one.number) for one in plan.deliveries] == [
+        ("a.csv", 2),
+        ("b.csv", 3),
+        ("c.csv", 4),
+    ]
+
+
+def test_a_full_refresh_names_the_files_that_it_would_lose() -> None:
+    gone, here = files("a.csv", "b.csv")
+    with pytest.raises(GeostrataError, match=r"lose the rows of 1 files .*: /landing/a\.csv\."):
+        all_again(declared(), [here], known(gone, here))
+    assert names(all_again(declared(), [here], known(gone, here), may_drop_missing=True).files) == ["b.csv"]
+
+
+def test_a_source_knows_its_own_files_in_a_table_of_several() -> None:
+    layer = declared(options={"layer": "roads"}, file_format="geopackage")
+    assert is_of(layer, "/landing/x.gpkg|layername=roads")
+    assert not is_of(layer, "/landing/x.gpkg|layername=rivers")
+    assert not is_of(layer, "/landing/x.gpkg")
+    assert is_of(declared(pattern="*.csv"), "/landing/2026/x.csv")
+    assert not is_of(declared(pattern="*.csv"), "/landing/x.txt")
+    assert not is_of(declared(), "/landing2/x.csv")
+
+
 def test_the_oldest_come_first() -> None:
-    assert names(new_files(declared(), files("b.csv", "a.csv"), []).files) == ["b.csv", "a.csv"]
+    assert names(new_deliveries(declared(), files("b.csv", "a.csv"), known()).files) == ["b.csv", "a.csv"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +142,7 @@ def test_the_oldest_come_first() -> None:
     [({"max_files": 2}, 2), ({"max_bytes": 201}, 2), ({"max_bytes": "0.3 kB"}, 2), ({"max_bytes": 1}, 1)],
 )
 def test_a_run_is_capped_and_says_so(limit: dict[str, object], chosen: int) -> None:
-    plan = new_files(declared(**limit), files("a.csv", "b.csv", "c.csv"), [])
+    plan = new_deliveries(declared(**limit), files("a.csv", "b.csv", "c.csv"), known())
     assert len(plan.files) == chosen
     assert not plan.is_settled
     assert plan.messages == [
@@ -94,12 +151,12 @@ def test_a_run_is_capped_and_says_so(limit: dict[str, object], chosen: int) -> N
 
 
 def test_a_cap_that_is_not_reached_says_nothing() -> None:
-    plan = new_files(declared(max_files=3), files("a.csv", "b.csv", "c.csv"), [])
+    plan = new_deliveries(declared(max_files=3), files("a.csv", "b.csv", "c.csv"), known())
     assert (len(plan.files), plan.is_settled, plan.messages) == (3, True, [])
 
 
 def test_what_is_not_all_there_is_left_and_told() -> None:
-    chosen = new_files(declared(), files("a.csv", "b.csv", "c.csv"), [])
+    chosen = new_deliveries(declared(), files("a.csv", "b.csv", "c.csv"), known())
     plan = without_left(
         declared(),
         chosen,
@@ -118,7 +175,7 @@ def test_what_is_not_all_there_is_left_and_told() -> None:
 
 
 def test_many_messages_become_a_number() -> None:
-    chosen = new_files(declared(), files(*(f"{at}.csv" for at in range(100))), [])
+    chosen = new_deliveries(declared(), files(*(f"{at}.csv" for at in range(100))), known())
     plan = without_left(declared(), chosen, {file.path: Outcome(LEFT, "cut") for file in chosen.files})
     assert len(plan.messages) == 6
     assert plan.messages[-1] == "landing.trees: left: 95 more files"
@@ -152,12 +209,12 @@ def test_a_hundred_thousand_files_are_listed_and_planned_in_little_memory(tmp_pa
     tracemalloc.start()
     found = list_files(declared(tmp_path, max_files=1000))
     assert found is not None and len(found) == count
-    loaded = [(file.path, file.modified_ms) for file in found[: count // 2]]
-    plan = new_files(declared(tmp_path, max_files=1000), found, loaded)
+    loaded = found[: count // 2]
+    plan = new_deliveries(declared(tmp_path, max_files=1000), found, known(*loaded))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(plan.files) == 1000 and not plan.is_settled
-    assert not {file.path for file in plan.files} & {path for path, _ in loaded}
+    assert not {file.path for file in plan.files} & {file.path for file in loaded}
     # Less than a kilobyte a file, whatever lies in them.
     assert peak < count * 1000
     shutil.rmtree(tmp_path)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +18,7 @@ from geostrata.landing import tasks
 from geostrata.landing.outcomes import LEFT, REFUSED, SOUND, outcome_of
 from geostrata.landing.spool import Spool
 from geostrata.readers import LandedFile, SourceSpec, landed
+from geostrata.readers.errors import Passing, Refused, is_passing
 
 TREES = SourceSpec("csv", {"tree_id": "string", "height_m": "double"})
 
@@ -38,14 +44,57 @@ def test_rows_say_where_they_are_from(tmp_path: Path) -> None:
     assert {row["_file_problem"] for row in found} == {None}
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"), [("", "it is empty"), ("tree_id,height_m\n", "it holds no row")]
-)
-def test_a_file_without_rows_is_one_row_that_says_so(tmp_path: Path, text: str, problem: str) -> None:
-    (row,) = rows(csv(tmp_path, text))
-    assert row["_file_problem"] == problem
-    assert row["_source_position"] == "file"
+def test_an_empty_file_is_refused_and_one_without_rows_is_not(tmp_path: Path) -> None:
+    (row,) = rows(csv(tmp_path, ""))
+    assert (row["_file_problem"], row["_source_position"]) == ("it is empty", "file")
+    (row,) = rows(csv(tmp_path, "tree_id,height_m\n"))
+    assert (row["_file_problem"], row["_source_position"]) == (None, "file without rows")
     assert row["tree_id"] is None
+
+
+@contextmanager
+def out_of_file_handles() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    probe = os.open(os.devnull, os.O_RDONLY)
+    os.close(probe)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (probe, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_trouble_of_the_machine_is_no_refusal(tmp_path: Path) -> None:
+    file = csv(tmp_path, "tree_id,height_m\na,1\n")
+    rows(file)  # what is imported on the way is open by now
+    with out_of_file_handles():
+        found = outcome_of(file, TREES)
+        assert found.kind == LEFT
+        assert "Too many open files" in (found.reason or "")
+        # Once it is being loaded, nothing but a failure would make the next run look again.
+        with pytest.raises(Passing, match=r"trees\.csv: it can't be read now"):
+            rows(file)
+    assert outcome_of(file, TREES).kind == SOUND
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        OSError(errno.EIO, "input/output"),
+        OSError(errno.ENOSPC, "no space"),
+        MemoryError(),
+        PermissionError(13, "no"),
+    ],
+)
+def test_which_trouble_passes(trouble: Exception) -> None:
+    assert is_passing(trouble)
+
+
+@pytest.mark.parametrize(
+    "trouble", [OSError("Couldn't deserialize thrift"), ValueError("x"), Refused("a", "b")]
+)
+def test_which_trouble_stays(trouble: Exception) -> None:
+    assert not is_passing(trouble)
 
 
 def test_a_refused_file_is_one_row_with_the_reason(tmp_path: Path) -> None:

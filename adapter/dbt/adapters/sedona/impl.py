@@ -286,24 +286,45 @@ class SedonaAdapter(SparkAdapter):
         return self._model_code(model).variables
 
     @available
+    def rebuild_decision(self, target: Any) -> bool | None:
+        """What `must_rebuild` has said of it in this run of the model; none if it was not asked yet."""
+        return self._model_inputs().decision(target)
+
+    @available
     @errors.in_one_line
-    def why_rebuild(
+    def must_rebuild(
         self, target: Any, model: dict[str, Any], variables: dict[str, Any], facts: Any, can_rebuild: bool
-    ) -> str | None:
-        """Why what `target` holds can't be brought up to date in parts; none if it can. Without a target, only notes the code."""
+    ) -> bool:
+        """True if what `target` holds can't be brought up to date in parts."""
+        digest = self._code_digest(model, variables, facts)
+        return self._model_inputs().must_rebuild(self, target, digest, can_rebuild)
+
+    @available
+    def use_code(self, model: dict[str, Any], variables: dict[str, Any], facts: Any) -> None:
+        """All rows of the model are about to be made by its code as it is."""
+        self._model_inputs().use_code(self._code_digest(model, variables, facts))
+
+    def _code_digest(self, model: dict[str, Any], variables: dict[str, Any], facts: Any) -> str | None:
+        """None for a model that never asks what is new: dbt's own rules hold for it."""
         code = self._model_code(model)
-        files = [
-            path for folder in SedonaConnectionManager.python_macro_folders for path in folder.glob("*.py")
-        ]
-        digest = code.digest(variables, facts, files, SedonaConnectionManager.project_root)
-        inputs = self._model_inputs()
-        if target is None:
-            inputs.use_code(digest)
+        if not code.names_inputs:
             return None
-        return inputs.why_rebuild(self, target, digest, code.names_inputs, can_rebuild)
+        folders = SedonaConnectionManager.python_macro_folders
+        files = [path for folder in folders for path in folder.glob("*.py")]
+        return code.digest(variables, facts, files, SedonaConnectionManager.project_root)
 
     def _model_code(self, model: dict[str, Any]) -> ModelCode:
         return ModelCode(model, self.get_macro_resolver(), _INTERNAL_PACKAGES)
+
+    @available
+    @errors.in_one_line
+    def noted_value(self, target: Any, name: str) -> str | None:
+        """What the newest run that wrote rows to `target` noted under this name."""
+        return self._model_inputs().noted_value(self, target, name)
+
+    @available
+    def note_value(self, name: str, value: Any) -> None:
+        self._model_inputs().note_value(name, value)
 
     @available
     @errors.in_one_line

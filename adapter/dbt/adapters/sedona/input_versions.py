@@ -69,7 +69,7 @@ class InputVersions(threading.local):
         self._code: str | None = None
         self._target: str | None = None
         self._is_armed = False
-        self.rebuild_reason: dict[str, str | None] = {}
+        self._must_rebuild: dict[str, bool] = {}
         self.replace_predicate: str | None = None
         self.strategy: str | None = None
 
@@ -112,6 +112,13 @@ class InputVersions(threading.local):
     def forget_noted(self, name: str) -> None:
         self._digests.pop(name, None)
 
+    def noted_value(self, adapter: Any, target: Any, name: str) -> str | None:
+        return self._note_of(adapter, target).digests.get(name)
+
+    def note_value(self, name: str, value: Any) -> None:
+        """Kept as long as nobody else writes rows to the table."""
+        self._digests[name] = str(value)
+
     def note_change(self, name: str, has_changed: bool) -> None:
         """For an input that is no Delta table, such as a folder of files: the caller knows whether it has changed."""
         self._changed[name] = has_changed
@@ -119,33 +126,29 @@ class InputVersions(threading.local):
     def nothing_new(self) -> bool:
         return bool(self._changed) and not any(self._changed.values())
 
-    def why_rebuild(
-        self, adapter: Any, target: Any, code: str, names_inputs: bool, can_rebuild: bool
-    ) -> str | None:
-        """Why what the target holds can't be brought up to date in parts; none if it can.
+    def decision(self, target: Any) -> bool | None:
+        return self._must_rebuild.get(target.render())
 
-        A table that can't be computed again keeps its rows as an older code made them, and its note the older code, so that every
-        run says so."""
+    def must_rebuild(self, adapter: Any, target: Any, code: str | None, can_rebuild: bool) -> bool:
+        """True if what the target holds can't be brought up to date in parts. `code` is none for a model that never asks what is new.
+
+        A table that can't be computed again keeps its older rows: it only says so."""
         name = target.render()
-        if not names_inputs:
-            return None
-        if name not in self.rebuild_reason:
-            note = self._note_of(adapter, target)
-            reason = _why_rebuild(adapter, note, code)
-            self.rebuild_reason[name] = reason
-            is_behind = note.code not in (None, code)
-            self._code = note.code if is_behind and not can_rebuild else code
-            if reason and can_rebuild:
-                self._target = None
-                logger.info(f"{name}: computed whole, since {reason}")
-            elif is_behind:
-                logger.warning(
-                    f"{name}: its SQL, config, macros or variables have changed, and apply to new rows only. "
-                    "Run it with --full-refresh to apply them to all rows."
-                )
-        return self.rebuild_reason[name]
+        self._code = code
+        note = self._note_of(adapter, target)
+        reason = _why_rebuild(adapter, note, code) if code else None
+        self._must_rebuild[name] = reason is not None and can_rebuild
+        if self._must_rebuild[name]:
+            self._target = None
+            logger.info(f"{name}: computed whole, since {reason}")
+        elif code and note.code not in (None, code):
+            logger.warning(
+                f"{name}: its SQL, config, macros or variables have changed. New rows follow them, older rows do not. "
+                "Run it with --full-refresh to apply them to all rows."
+            )
+        return self._must_rebuild[name]
 
-    def use_code(self, code: str) -> None:
+    def use_code(self, code: str | None) -> None:
         """By which code all rows are made."""
         self._code = code
 
@@ -156,7 +159,7 @@ class InputVersions(threading.local):
     @contextmanager
     def in_commit(self, adapter: Any) -> Iterator[None]:
         """Around a statement. Settings of the session are read when Delta commits."""
-        if not self._is_armed or not (self._read or self._digests):
+        if not self._is_armed or not (self._read or self._digests or self._code):
             self._is_armed = False
             yield
             return

@@ -101,23 +101,26 @@
 {# Tables that are append-only or set `full_refresh: false` hold what can't be computed again: they only say that they are behind. #}
 {% macro must_rebuild(relation) %}
   {%- if not relation.is_delta or model.config.materialized != 'incremental' -%} {{ return(false) }} {%- endif -%}
-  {%- set can_rebuild = config.get('full_refresh') is not false and adapter.delta_properties(relation).get('delta.appendOnly') != 'true' -%}
-  {{ return(_why_rebuild(relation, can_rebuild) is not none and can_rebuild) }}
+  {%- set decision = adapter.rebuild_decision(relation) -%}
+  {%- if decision is not none -%} {{ return(decision) }} {%- endif -%}
+  {%- set properties = config.get('tblproperties') or {} -%}
+  {%- set can_rebuild = config.get('full_refresh') is not false and properties.get('delta.appendOnly') | string | lower != 'true' -%}
+  {{ return(adapter.must_rebuild(relation, model, _variables_used(), adapter.dispatch('model_facts', 'dbt')(), can_rebuild)) }}
 {% endmacro %}
 
 
 {# All rows are about to be made by the code as it is. #}
 {% macro note_code() %}
-  {%- do _why_rebuild(none, true) -%}
+  {%- do adapter.use_code(model, _variables_used(), adapter.dispatch('model_facts', 'dbt')()) -%}
 {% endmacro %}
 
 
-{% macro _why_rebuild(relation, can_rebuild) %}
+{% macro _variables_used() %}
   {%- set variables = {} -%}
   {%- for name in adapter.model_variables(model) -%}
     {%- do variables.update({name: var(name, none)}) -%}
   {%- endfor -%}
-  {{ return(adapter.why_rebuild(relation, model, variables, adapter.dispatch('model_facts', 'dbt')(), can_rebuild)) }}
+  {{ return(variables) }}
 {% endmacro %}
 
 

@@ -25,14 +25,16 @@
 
 {# Both are asked for right before the statement that writes the rows: its commit carries the note. #}
 {% macro sedona__snapshot_merge_sql(target, source, insert_cols) %}
+  {%- set sql = spark__snapshot_merge_sql(target, source, insert_cols) -%}
   {%- do adapter.note_inputs() -%}
-  {{ return(spark__snapshot_merge_sql(target, source, insert_cols)) }}
+  {{ return(sql) }}
 {% endmacro %}
 
 
 {% macro sedona__build_snapshot_table(strategy, sql) %}
+  {%- set built = default__build_snapshot_table(strategy, sql) -%}
   {%- do adapter.note_inputs() -%}
-  {{ return(default__build_snapshot_table(strategy, sql)) }}
+  {{ return(built) }}
 {% endmacro %}
 
 
