@@ -32,7 +32,7 @@ def append(table: str, rows: Sequence[Mapping[str, Any]]) -> None:
         if missing:
             raise GeostrataError(
                 f"{_OPS}.{table} lacks {', '.join(sorted(missing))}: it was built by another version of the "
-                f"project; run `dbt run --select {table} --full-refresh`, which empties it"
+                f"project; run `dbt run --select {table} --full-refresh`, which adds them and keeps its rows"
             )
         plain = pa.schema([_plain(field) for field in schema])
         write_deltalake(path, pa.Table.from_pylist([dict(row) for row in rows], plain), mode="append")

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from dbt.adapters.sedona import relations, retry
 
 SOURCE = """
@@ -71,6 +72,58 @@ def test_an_append_only_table_that_a_killed_run_did_not_name_is_written_over(
     dbt.run("run", "--vars", "{id: 2}")
     assert dbt.sql("select id from {schema}.kept") == [(2,)]
     assert ("delta.appendOnly", "true") in dbt.sql("show tblproperties {schema}.kept")
+
+
+LOG = """
+    {{ config(materialized='incremental', full_refresh=false, on_schema_change='append_new_columns',
+              tblproperties={'delta.appendOnly': 'true'}) }}
+    {% do adapter.note_change('written elsewhere', false) %}
+    select 1 as id MORE where false
+"""
+
+
+def test_a_log_keeps_its_rows_and_gains_columns(dbt: Any) -> None:
+    dbt.write("models/told.sql", LOG.replace("MORE", ""))
+    dbt.run("run")
+    dbt.sql("insert into {schema}.told values (7)")
+    dbt.write("models/told.sql", LOG.replace("MORE", ", 'x' as why"))
+    dbt.run("build", "--full-refresh")
+    assert dbt.sql("select id, why from {schema}.told") == [(7, None)]
+    dbt.sql("insert into {schema}.told values (8, 'so')")
+    dbt.run("build", "--full-refresh")
+    assert dbt.sql("select id, why from {schema}.told order by id") == [(7, None), (8, "so")]
+
+
+def test_a_log_outlives_the_catalog(dbt: Any, tmp_path: Path) -> None:
+    dbt.write("models/told.sql", LOG.replace("MORE", ""))
+    dbt.run("run")
+    dbt.sql("insert into {schema}.told values (7)")
+    folder = Path(relations.location(dbt.spark, f"{dbt.schema}.told").removeprefix("file:"))
+    shutil.copytree(folder, tmp_path / "told")
+    dbt.sql("drop table {schema}.told")
+    shutil.copytree(tmp_path / "told", folder)
+    dbt.run("run", "--full-refresh")
+    dbt.run("run")
+    assert dbt.sql("select id from {schema}.told") == [(7,)]
+
+
+@pytest.mark.parametrize(
+    "kept", ["full_refresh=false", "full_refresh=none, tblproperties={'delta.appendOnly': 'true'}"]
+)
+def test_a_view_does_not_take_the_place_of_rows_that_cannot_be_made_again(dbt: Any, kept: str) -> None:
+    model = "{{ config(materialized='KIND', KEPT) }} select 1 as id".replace("KEPT", kept)
+    dbt.write("models/told.sql", model.replace("KIND", "incremental"))
+    dbt.run("run")
+    dbt.write("models/told.sql", model.replace("KIND", "view"))
+    messages = dbt.messages("run", "--full-refresh")
+    assert "a view would take its place" in messages["told"]
+    # Nor does `dbt clone`: Delta refuses.
+    dbt.write("models/told.sql", model.replace("KIND", "incremental"))
+    dbt.run("parse")
+    shutil.copytree(dbt.root / "target", dbt.root / "state")
+    messages = dbt.messages("clone", "--state", str(dbt.root / "state"), "--full-refresh")
+    assert "DELTA_UNSUPPORTED_NON_EMPTY_CLONE" in messages["told"]
+    assert dbt.sql("select id from {schema}.told") == [(1,)]
 
 
 def test_a_model_that_only_compiled_leaves_nothing_to_the_next(dbt: Any) -> None:

@@ -32,6 +32,13 @@ class LifecycleBench(Workbench):
         }
         file.write_text(yaml.safe_dump(kept, sort_keys=False))
 
+    def write_log(self, name: str) -> None:
+        """A table of models/ops/logs, as the project declares those."""
+        declared = yaml.safe_load((ROOT / "dbt_project.yml").read_text())["models"]["geostrata"]["ops"]
+        config = {key.removeprefix("+"): value for key, value in declared["logs"].items()}
+        sql = (ROOT / "models/ops/logs" / f"{name}.sql").read_text()
+        self.write({name: f"{{{{ config(schema='ops', **{config!r}) }}}}\n{sql}"})
+
     def path(self, name: str) -> Path:
         """Where the table of a model lies."""
         return self.state / "warehouse" / "tried.db" / name

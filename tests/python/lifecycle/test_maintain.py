@@ -36,10 +36,7 @@ WHOLE = [[0, 0, 1, 1], [9, 9, 10, 10]]
 def ops(bench: LifecycleBench) -> LifecycleBench:
     """The two tables in ops that these commands fill, made by dbt."""
     for name in ("maintenance_log", "table_health"):
-        model = (ROOT / "models/ops" / f"{name}.sql").read_text()
-        (bench.project / "models" / f"{name}.sql").write_text(
-            model.replace("materialized='incremental'", "schema='ops', materialized='incremental'")
-        )
+        bench.write_log(name)
     outcome, lines = bench.dbt("run", "--select", "maintenance_log", "table_health")
     assert outcome.success, lines
     shutil.copy(ROOT / "maintenance.yml", bench.project)

@@ -63,9 +63,7 @@ A_DAY = "event_date = date'2026-03-02'"
 @pytest.fixture(scope="module")
 def log(bench: LifecycleBench) -> None:
     """The log of repairs."""
-    sql = (ROOT / "models/ops/repair_log.sql").read_text()
-    sql = sql.replace("materialized='incremental'", "schema='ops', materialized='incremental'")
-    bench.write({"repair_log": sql})
+    bench.write_log("repair_log")
     succeed(bench, "run", "--select", "repair_log")
 
 

@@ -179,6 +179,35 @@ def test_every_model_has_a_parent(manifest: dict[str, Any]) -> None:
     assert orphans == FILLED_BY_MACROS
 
 
+def test_no_refresh_empties_what_cannot_be_made_again(manifest: dict[str, Any]) -> None:
+    """By what a table is, not by its name: a new log that forgets to say so is found."""
+    tables = [node for node in models(manifest) if node["config"]["materialized"] not in ("view", "ephemeral")]
+
+    def reads(node: Node, kind: str) -> bool:
+        return any(parent.startswith(kind) for parent in node["depends_on"]["nodes"])
+
+    def is_append_only(node: Node) -> bool:
+        return node["config"]["tblproperties"].get("delta.appendOnly") == "true"
+
+    # Who reads files can read them again. Who reads nothing is filled by others, and a table of commits outlives their log.
+    logs = {
+        node["name"]
+        for node in tables
+        if not reads(node, "source.") and (not node["depends_on"]["nodes"] or is_append_only(node))
+    }
+    assert logs == FILLED_BY_MACROS | {"changes"}
+    kept = {node["name"] for node in tables if node["config"]["full_refresh"] is False}
+    assert kept == logs
+    # A column that is new in a log comes without a refresh that empties it.
+    odd = [node["name"] for node in tables if node["name"] in logs and not is_append_only(node)]
+    odd += [
+        node["name"]
+        for node in tables
+        if node["name"] in logs and node["config"]["on_schema_change"] != "append_new_columns"
+    ]
+    assert odd == []
+
+
 def hard_coded(sql: str) -> list[str]:
     """Names after `from` and `join` that are neither a ref() or source() nor a CTE of the same file."""
     sql = re.sub(r"\{#.*?#\}|--[^\n]*", " ", sql, flags=re.DOTALL)

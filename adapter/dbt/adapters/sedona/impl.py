@@ -187,6 +187,14 @@ class SedonaAdapter(SparkAdapter):
 
     @available
     @errors.in_one_line
+    def unnamed_location(self, relation: BaseRelation, location_root: str | None = None) -> str | None:
+        """Where a Delta table lies that the catalog does not know, and that a new table of this name would replace; none if there is none."""
+        spark = self.spark_session()
+        place = f"{location_root}/{relation.identifier}" if location_root else None
+        return relations.unnamed_location(spark, relation.render(), place) if spark else None
+
+    @available
+    @errors.in_one_line
     def append_only_table(
         self, relation: BaseRelation, is_known: bool, location_root: str | None = None
     ) -> str | None:
@@ -194,8 +202,8 @@ class SedonaAdapter(SparkAdapter):
         name: str | None = relation.render()
         spark = self.spark_session()
         if not is_known:
-            place = f"{location_root}/{relation.identifier}" if location_root else None
-            name = relations.unnamed_delta_table(spark, relation.render(), place) if spark else None
+            location = self.unnamed_location(relation, location_root)
+            name = location and f"delta.`{location}`"
         if name is None:
             return None
         properties = relations.delta_properties(spark, name) if spark else self.delta_properties(relation)

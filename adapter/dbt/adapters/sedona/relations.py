@@ -47,15 +47,15 @@ def location(spark: Any, name: str) -> str:
     return str(spark._jvm.org.apache.hadoop.fs.Path(table.location()).toString())
 
 
-def unnamed_delta_table(spark: Any, name: str, location: str | None) -> str | None:
-    """How SQL names a Delta table that a run wrote and was killed before the catalog knew of it; none where there is none. It
-    lies where the table is to be: at `location`, or where the catalog puts it."""
+def unnamed_location(spark: Any, name: str, location: str | None) -> str | None:
+    """Where a Delta table lies that a run wrote and was killed before the catalog knew of it; none where there is none. That is
+    where the table is to be: `location`, or where the catalog puts it."""
     state = spark._jsparkSession.sessionState()
     if location is None:
         place = state.catalog().defaultTablePath(state.sqlParser().parseTableIdentifier(name))
         location = str(spark._jvm.org.apache.hadoop.fs.Path(place).toString())
     is_there = spark._jvm.io.delta.tables.DeltaTable.isDeltaTable(spark._jsparkSession, location)
-    return f"delta.`{location}`" if is_there else None
+    return location if is_there else None
 
 
 def delta_properties(spark: Any, name: str) -> dict[str, str]:

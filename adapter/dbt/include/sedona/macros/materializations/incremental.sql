@@ -16,7 +16,8 @@
   {%- set language = model['language'] -%}
   {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
   {%- set predicates = config.get('predicates', none) or config.get('incremental_predicates', none) -%}
-  {%- set existing_relation = load_relation(this) -%}
+  {%- set known_relation = load_relation(this) -%}
+  {%- set existing_relation = known_relation or kept_relation(this) -%}
   {%- set is_rebuild = existing_relation is none or existing_relation.is_view or should_full_refresh() or must_rebuild(existing_relation) -%}
   {%- set tmp_relation = this.incorporate(path={'identifier': this.identifier ~ '__dbt_tmp'}) -%}
   {%- if language == 'sql' -%}
@@ -45,7 +46,15 @@
       {%- do note_code() -%}
       {%- do adapter.note_inputs() -%}
     {%- endcall -%}
-  {%- elif adapter.has_nothing_new() -%}
+  {# A table that only now has its name again was not there when the model was compiled: the next run adds to it. #}
+  {%- elif adapter.has_nothing_new() or known_relation is none -%}
+    {%- if flags.FULL_REFRESH -%}
+      {# A table that keeps its rows all the same (`full_refresh: false`) at least has the columns of its model. #}
+      {%- call statement('create_tmp_relation', language=language) -%}
+        {{ create_table_as(True, tmp_relation, compiled_code, language) }}
+      {%- endcall -%}
+      {%- do process_schema_changes(on_schema_change, tmp_relation, existing_relation) -%}
+    {%- endif -%}
     {%- do log(this ~ ': nothing new in its inputs, nothing written') -%}
     {%- call noop_statement('main', 'NOTHING NEW', 'NOTHING NEW', 0) -%} {%- endcall -%}
   {%- else -%}

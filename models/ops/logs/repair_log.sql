@@ -1,11 +1,3 @@
-{{
-    config(
-        materialized='incremental',
-        incremental_strategy='append',
-        tblproperties={'delta.appendOnly': 'true'},
-    )
-}}
-
 -- filled by `geostrata repair`, never by a run
 {% do adapter.note_change('repairs', false) %}
 

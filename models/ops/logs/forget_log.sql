@@ -1,11 +1,3 @@
-{{
-    config(
-        materialized='incremental',
-        incremental_strategy='append',
-        tblproperties={'delta.appendOnly': 'true'},
-    )
-}}
-
 -- filled by `dbt run-operation forget` and `retain`, never by a run
 {% do adapter.note_change('requests', false) %}
 

@@ -1,11 +1,3 @@
-{{
-    config(
-        materialized='incremental',
-        incremental_strategy='append',
-        tblproperties={'delta.appendOnly': 'true'},
-    )
-}}
-
 -- filled at the end of a run (`record_checks`), never by the model itself
 {% do adapter.note_change('runs', false) %}
 

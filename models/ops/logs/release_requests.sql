@@ -1,10 +1,4 @@
-{{
-    config(
-        materialized='incremental',
-        incremental_strategy='append',
-        tblproperties={'delta.enableChangeDataFeed': 'true', 'delta.appendOnly': 'true'},
-    )
-}}
+{{ config(tblproperties={'delta.enableChangeDataFeed': 'true'}) }}
 
 -- filled by `dbt run-operation release_quarantine`, never by a run
 {% do adapter.note_change('requests', false) %}

@@ -1,11 +1,3 @@
-{{
-    config(
-        materialized='incremental',
-        incremental_strategy='append',
-        tblproperties={'delta.appendOnly': 'true'},
-    )
-}}
-
 -- filled by `geostrata audit --record`, never by a run
 {% do adapter.note_change('audits', false) %}
 

@@ -1,11 +1,3 @@
-{{
-    config(
-        materialized='incremental',
-        incremental_strategy='append',
-        tblproperties={'delta.appendOnly': 'true'},
-    )
-}}
-
 -- events are added, hardly ever changed, and would be kept twice
 {% set unaudited = ['telemetry'] -%}
 {% set audited = var('entities') | reject('in', unaudited) | list -%}
