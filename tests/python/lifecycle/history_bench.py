@@ -27,7 +27,8 @@ class Parcels:
 
     shapes: dict[str, Any] = field(default_factory=dict)
     values: dict[str, float] = field(default_factory=dict)
-    updated: dict[str, int] = field(default_factory=dict)
+    # By day; None for a parcel that does not say.
+    updated: dict[str, int | None] = field(default_factory=dict)
     day: int = 0
 
     @classmethod
@@ -76,7 +77,11 @@ class Parcels:
                 "assessed_value": [self.values[key] for key in keys],
                 "geometry": [shapely.to_wkb(self.shapes[key]) for key in keys],
                 "updated_at": pa.array(
-                    [_START + timedelta(days=self.updated[key]) for key in keys], pa.timestamp("us", "UTC")
+                    [
+                        None if (day := self.updated[key]) is None else _START + timedelta(days=day)
+                        for key in keys
+                    ],
+                    pa.timestamp("us", "UTC"),
                 ),
                 "_batch_id": [f"day {self.day}"] * len(keys),
             }

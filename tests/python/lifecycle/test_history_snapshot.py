@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,31 @@ def versions(bench: LifecycleBench) -> dict[str, list[tuple[int, int | None]]]:
             (row["dbt_valid_from"].timetuple().tm_yday - 1, until and until.timetuple().tm_yday - 1)
         )
     return found
+
+
+def rows(bench: LifecycleBench) -> list[dict[str, Any]]:
+    read = DeltaTable(bench.state / "warehouse" / "tried.db" / "lots_history").to_pyarrow_table()
+    found: list[dict[str, Any]] = read.sort_by("dbt_valid_from").to_pylist()
+    return found
+
+
+def periods_of(bench: LifecycleBench) -> dict[str, list[tuple[datetime, datetime | None]]]:
+    found: dict[str, list[tuple[datetime, datetime | None]]] = {}
+    for row in rows(bench):
+        found.setdefault(row["parcel_id"], []).append((row["dbt_valid_from"], row["dbt_valid_to"]))
+    return found
+
+
+def column(bench: LifecycleBench, name: str) -> list[Any]:
+    return [row[name] for row in rows(bench)]
+
+
+def current(bench: LifecycleBench) -> dict[str, float]:
+    return {row["parcel_id"]: row["assessed_value"] for row in rows(bench) if row["dbt_valid_to"] is None}
+
+
+def gone_from(bench: LifecycleBench, key: str) -> None:
+    bench.spark().sql(f"delete from tried.lots where parcel_id = '{key}'")
 
 
 def write_snapshot(file: Path, settings: dict[str, Any]) -> None:
@@ -80,6 +106,43 @@ def test_versions_are_told_apart_by_what_they_say(bench: LifecycleBench) -> None
         deliver(bench, lots, "lots")
         snapshot(bench)
         assert versions(bench) == {**expected, "p000": [(0, 3), (3, None)]}
+
+        # A parcel goes and comes back as it was, one is corrected under its old time, one under an earlier time, and one has none.
+        periods = periods_of(bench)
+        gone, kept = lots.shapes.pop("p005"), lots.values.pop("p005")
+        lots.values["p003"] += 5
+        lots.updated["p002"] = 0
+        lots.values["p002"] += 5
+        lots.values["p004"] += 5
+        lots.updated["p004"] = None
+        deliver(bench, lots, "lots")
+        gone_from(bench, "p005")
+        seen = datetime.now(UTC)
+        snapshot(bench)
+        lots.shapes["p005"], lots.values["p005"] = gone, kept
+        deliver(bench, lots, "lots")
+        snapshot(bench)
+        for key in ("p002", "p003", "p004", "p005"):
+            found = periods_of(bench)[key]
+            assert len(found) == len(periods[key]) + 1, key
+            *past, (since, until) = found
+            assert since >= seen
+            assert until is None
+            # One begins where the other ends; only what was gone has a gap.
+            assert (past[-1][1] < since) if key == "p005" else (past[-1][1] == since), key
+        assert {key: periods_of(bench)[key] for key in ("p000", "p001")} == {
+            key: periods[key] for key in ("p000", "p001")
+        }
+        ids = column(bench, "dbt_scd_id")
+        assert len(ids) == len(set(ids))
+        # What counts now is what the table says.
+        assert current(bench) == {
+            row["parcel_id"]: row["assessed_value"] for row in bench.read("lots").to_pylist()
+        }
+        again = periods_of(bench)
+        write_snapshot(file, {**settings, "meta": {"looked": "again"}})
+        snapshot(bench)
+        assert periods_of(bench) == again
 
         write_snapshot(file, {**settings, "check_cols": "all"})
         outcome, _ = bench.dbt("snapshot", "--select", "lots_history")
