@@ -141,6 +141,12 @@ class _Work:
             )
         self._mark(history.inputs_as_of(history.versions(path), before))
         self._run(f"restore table {self._repair.target.at()} to version as of {before}")
+        taken_back = self._commits()[-1].number
+        if taken_back != number + 1:
+            raise GeostrataError(
+                f"{why}, and again while version {number} was taken back: version {taken_back} is without what versions "
+                f"{number + 1} to {taken_back - 1} wrote. Look at them, then restore or replace their rows"
+            )
         raise GeostrataError(f"{why}. The table is as in version {before}; look again, then apply")
 
 

@@ -37,7 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     delete = _verb(verbs, "delete", "delete rows")
     delete.add_argument("--where", required=True, metavar="CONDITION", help="which rows, in SQL")
-    _verb(verbs, "undo", "take back the last commit that changed rows")
+    undo = _verb(verbs, "undo", "take back the last commit that changed rows")
+    undo.add_argument(
+        "--version", type=int, metavar="N", help="the commit that was shown; needed with --apply"
+    )
     clone = _verb(verbs, "clone", "make a backup with files of its own")
     clone.add_argument("--as", dest="name", metavar="NAME", help="its name (<table>_version_<n>)")
     clone.add_argument("--version", type=int, metavar="N", help="which version (the newest)")
@@ -92,6 +95,11 @@ def plan(args: argparse.Namespace) -> Repair:
     if args.apply:
         if not (args.reason or "").strip():
             raise GeostrataError("--apply needs a --reason: it is kept in the commit and in ops.repair_log")
+        if args.verb == "undo" and args.version is None:
+            raise GeostrataError(
+                "undo --apply needs --version N, the commit that was looked at: another may have come since. "
+                f"It is named by: geostrata repair undo {shlex.quote(args.table)}"
+            )
         ops_tables.require(applying.LOG)
     target = find(args.table, args.key)
     guards.check_place(args.verb, target)
@@ -106,7 +114,7 @@ _PLANS: dict[str, Any] = {
     "restore": lambda target, args: plans.restore(target, args.to_version, args.to_time),
     "replace": lambda target, args: plans.replace(target, args.where, args.source, args.only_matching),
     "delete": lambda target, args: plans.delete(target, args.where),
-    "undo": lambda target, _: plans.undo(target),
+    "undo": lambda target, args: plans.undo(target, args.version),
     "clone": lambda target, args: plans.clone(target, args.name, args.version),
     "drop": lambda target, args: plans.drop(target, args.confirm),
     "migrate": lambda target, args: plans.migrate(target, args.partition_by, args.cluster_by),
@@ -145,7 +153,8 @@ def _ending(repair: Repair, args: argparse.Namespace, is_needed: bool, version: 
     if not is_needed:
         return "Nothing to do: the table is as it would be."
     if not args.apply:
-        return "Nothing was changed. To do it, add: --apply --reason '...'"
+        just = f"--version {repair.undoes} " if repair.undoes is not None else ""
+        return f"Nothing was changed. To do it, add: {just}--apply --reason '...'"
     now = f"{repair.target.name} is at version {version}" if version is not None else "It is gone"
     return f"Done. {now}. The log is in ops.{applying.LOG}. To take it back: {repair.undo}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 from dataclasses import dataclass, field
@@ -46,6 +47,8 @@ class Repair:
     naming: str | None = None
     # The version that comes back.
     then: TableState | None = None
+    # Of an undo: the commit that is taken back.
+    undoes: int | None = None
     partition_by: tuple[str, ...] | None = None
     cluster_by: tuple[str, ...] | None = None
 
@@ -64,10 +67,17 @@ def restore(target: Target, to_version: int | None, to_time: str | None) -> Repa
     return _back_to(target, "restore", wanted.number, f"restore {wanted}", known)
 
 
-def undo(target: Target) -> Repair:
+def undo(target: Target, version: int | None = None) -> Repair:
+    """Of the last commit that changed rows. `version` is the one that was looked at: another that came since is not undone in its place."""
     known = history.versions(target.path)
     last, before = history.before_last_change(known, target.name)
-    return _back_to(target, "undo", before.number, f"undo {last}: back to version {before.number}", known)
+    if version is not None and history.numbered(known, version, target.name).number != last.number:
+        raise GeostrataError(
+            f"{target.name}: version {version} is not its last change: that is {last}, which would be taken back as well. "
+            f"Undo that one first, or put single rows back with `geostrata repair replace {shlex.quote(target.name)} --from version:N`"
+        )
+    title = f"undo {last}: back to version {before.number}"
+    return dataclasses.replace(_back_to(target, "undo", before.number, title, known), undoes=last.number)
 
 
 def _back_to(target: Target, kind: str, number: int, title: str, known: list[history.Version]) -> Repair:

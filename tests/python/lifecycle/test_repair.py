@@ -118,6 +118,18 @@ def said(capfd: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> s
     return out if code == 0 else err.split("geostrata: ", 1)[1]
 
 
+def shown_version(shown: str) -> int:
+    found = re.search(r"To do it, add: --version (\d+) --apply", shown)
+    assert found, shown
+    return int(found[1])
+
+
+def undo(capfd: pytest.CaptureFixture[str], table: str, reason: str) -> None:
+    """As a person does it: looked at, then done."""
+    just = shown_version(said(capfd, "undo", table))
+    said(capfd, "undo", table, "--version", str(just), "--apply", "--reason", reason)
+
+
 def repairs(bench: LifecycleBench) -> list[dict[str, Any]]:
     rows = DeltaTable(path_of(bench, "ops.repair_log")).to_pyarrow_table().to_pylist()
     return sorted(rows, key=lambda row: row["started_at"])
@@ -214,10 +226,44 @@ def test_undo_takes_back_the_last_change_and_itself(
     assert "keys    0 removed, 0 added, 1 changed" in shown
     assert "    3: speed_mps 0 -> 3" in shown
     assert version(town) == before
-    said(capfd, "undo", "telemetry", "--apply", "--reason", "wrong device")
+    undo(capfd, "telemetry", "wrong device")
     assert content(town) == stored
-    said(capfd, "undo", "telemetry", "--apply", "--reason", "it was right")
+    undo(capfd, "telemetry", "it was right")
     assert content(town) == changed
+
+
+def test_undo_takes_back_the_commit_that_was_shown_or_none(
+    town: LifecycleBench, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another writer commits after the look: tried again as it was told, the undo must not take that commit for the one it was shown."""
+    execute("update silver.telemetry set speed_mps = 0 where event_id = '3'")
+    wrong = version(town)
+    just = shown_version(said(capfd, "undo", "telemetry"))
+    assert just == wrong
+    look, others = command._look, ["update silver.telemetry set speed_mps = 99 where event_id = '5'"]
+
+    def slow(handle: Any, repair: Any) -> Any:
+        seen = look(handle, repair)
+        while others:
+            execute(others.pop())
+        return seen
+
+    monkeypatch.setattr(command, "_look", slow)
+    call = ["undo", "telemetry", "--version", str(just), "--apply", "--reason", "wrong device"]
+    assert "another writer committed meanwhile" in said(capfd, *call, code=2)
+    kept = content(town)
+    assert ("5", 99.0) in [(row[0], row[2]) for row in kept]
+    refused = said(capfd, *call, code=2)
+    assert f"version {just} is not its last change: that is version {just + 1} (UPDATE" in refused
+    assert "undo --apply needs --version N" in said(
+        capfd, "undo", "telemetry", "--apply", "--reason", "wrong device", code=2
+    )
+    assert (content(town), version(town)) == (kept, just + 1)
+    # Compaction changes no rows, and is no reason to refuse.
+    undo(capfd, "telemetry", "the other was wrong too")
+    execute("optimize silver.telemetry")
+    assert "is at version" in said(capfd, "undo", "telemetry", *call[2:3], str(just + 2), *call[4:])
+    assert content(town) == kept
 
 
 def test_what_a_restore_takes_away_is_loaded_again_by_dbt(
@@ -273,7 +319,7 @@ def test_a_table_is_dropped_only_with_a_backup_and_comes_back(
     # A backup that was changed since is none.
     execute(f"update {backup} set speed_mps = 0 where event_id = '1'")
     assert "the backup does not hold the same: 1 rows are missing, 1 are others" in said(capfd, *drop, code=2)
-    said(capfd, "undo", backup, "--apply", "--reason", "a slip")
+    undo(capfd, backup, "a slip")
     assert f"{backup} holds the same rows" in said(capfd, *drop)
     assert version(town) == before
     done = said(capfd, *drop, "--apply", "--reason", "to be made anew")
@@ -382,7 +428,7 @@ def test_a_table_is_clustered_and_that_is_undone_as_a_whole(
     refused = said(capfd, "migrate", "telemetry", "--partition-by", "event_date", code=2)
     assert "take that away first" in refused
     assert commit_note(town)["geostrata_repair"]["reason"] == "queries ask by device"
-    said(capfd, "undo", "telemetry", "--apply", "--reason", "by day was right")
+    undo(capfd, "telemetry", "by day was right")
     assert (content(town), layout()) == (stored, (["event_date"], []))
     said(capfd, "restore", "telemetry", "--to-version", str(before), "--apply", "--reason", "all of it")
     assert (content(town), layout()) == (stored, ([], []))
@@ -553,6 +599,8 @@ def _of_the_guide(town: LifecycleBench, line: list[str], capfd: pytest.CaptureFi
         assert outcome.success, told
         return ""
     assert program == "geostrata"
+    if "undo" in arguments and "--version" in arguments:
+        arguments[arguments.index("--version") + 1] = str(version(town))
     return said(capfd, *(argument.replace(".geostrata", str(town.state)) for argument in arguments[1:]))
 
 
