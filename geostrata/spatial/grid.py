@@ -96,7 +96,8 @@ def _members(
     shapes: Any, origin: tuple[float, float], scale: tuple[float, float], size: tuple[int, int]
 ) -> tuple[Any, Any, Any]:
     """Of each shape the cells that it is in: shape, cell, and whether the whole cell is inside."""
-    shape, row, column = _outline_cells(shapes, origin, scale)
+    shape, cell = _outline_cells(shapes, origin, scale, size)
+    row, column = np.divmod(cell, size[0])
     # Between two outline cells of one row the cells are all inside or all outside: one test tells.
     gap = np.flatnonzero((shape[1:] == shape[:-1]) & (row[1:] == row[:-1]) & (column[1:] > column[:-1] + 1))
     middle_x = origin[0] + (column[gap] + 1.5) / scale[0]
@@ -110,43 +111,45 @@ def _members(
     is_inside[len(shape) :] = True
     return (
         np.concatenate([shape, np.repeat(shape[gap], lengths)]),
-        np.concatenate([row * size[0] + column, within]),
+        np.concatenate([cell, within]),
         is_inside,
     )
 
 
 def _outline_cells(
-    shapes: Any, origin: tuple[float, float], scale: tuple[float, float]
-) -> tuple[Any, Any, Any]:
-    """Cells that an outline comes near, by shape, row and column, each once."""
+    shapes: Any, origin: tuple[float, float], scale: tuple[float, float], size: tuple[int, int]
+) -> tuple[Any, Any]:
+    """Shapes, and cells that their outlines come near, in order, each pair once."""
     parts, shape = shapely.get_parts(shapes, return_index=True)
     rings, part = shapely.get_rings(parts, return_index=True)
     xy, ring = shapely.get_coordinates(rings, return_index=True)
-    owner = shape[part]
+    # In one number the shape stands before its cell. A grid has some million cells, which leaves room for 2^40 shapes.
+    bits = (size[0] * size[1]).bit_length()
+    owner = shape[part] << bits
     # In blocks that stay in the processor's cache; a block begins with the corner that ended the last.
     blocks = range(0, max(0, len(xy) - 1), _BLOCK)
     keys = [
-        _block_cells(xy[at : at + _BLOCK + 1], ring[at : at + _BLOCK + 1], owner, origin, scale)
+        _block_cells(xy[at : at + _BLOCK + 1], ring[at : at + _BLOCK + 1], owner, origin, scale, size[0])
         for at in blocks
     ]
     # Shapes come one after the other, so these are runs that a stable sort merges: far quicker than numpy.unique with its hashes.
     found = _without_repeats(np.sort(np.concatenate([np.empty(0, np.int64), *keys]), kind="stable"))
-    return found >> 2 * _BITS, (found >> _BITS) & _MASK, found & _MASK
+    return found >> bits, found & ((1 << bits) - 1)
 
 
 def _block_cells(
-    xy: Any, ring: Any, owner: Any, origin: tuple[float, float], scale: tuple[float, float]
+    xy: Any, ring: Any, owner: Any, origin: tuple[float, float], scale: tuple[float, float], columns: int
 ) -> Any:
-    """Keys of the cells that the edges between these corners come near."""
+    """The cells that the edges between these corners come near, each added to its ring's owner."""
     x, y = (xy[:, 0] - origin[0]) * scale[0], (xy[:, 1] - origin[1]) * scale[1]
     column, row = x.astype(np.int64), y.astype(np.int64)
-    corners = _key(owner[ring], row, column)
+    corners = owner[ring] + row * columns + column
     # An edge within a cell, or from one to the next, comes near no others, unless a corner is near a border.
     is_near = _is_near_border(x - column) | _is_near_border(y - row)
     is_plain = np.abs(np.diff(column)) + np.abs(np.diff(row)) <= 1
     is_plain &= ~(is_near[1:] | is_near[:-1])
     edge = np.flatnonzero(~is_plain & (ring[1:] == ring[:-1]))
-    others = _cells_near(x[edge], y[edge], x[edge + 1], y[edge + 1], owner[ring[edge]])
+    others = _cells_near(x[edge], y[edge], x[edge + 1], y[edge + 1], owner[ring[edge]], columns)
     # An outline stays in a cell for a while: that leaves little to sort.
     return np.append(_without_repeats(corners), others)
 
@@ -159,16 +162,16 @@ def _is_near_border(fraction: Any) -> Any:
     return np.abs(fraction - 0.5) > 0.5 - _NEAR
 
 
-def _cells_near(x: Any, y: Any, end_x: Any, end_y: Any, owner: Any) -> Any:
-    """Keys of the cells that these edges come near."""
+def _cells_near(x: Any, y: Any, end_x: Any, end_y: Any, owner: Any, columns: int) -> Any:
+    """The cells that these edges come near, each added to its edge's owner."""
     # In steps no longer than a cell: such a piece is near four cells at most.
     steps = np.maximum(1, np.ceil(np.maximum(np.abs(end_x - x), np.abs(end_y - y)))).astype(np.int64)
     edge = np.repeat(np.arange(len(x)), steps)
     number = np.arange(len(edge)) - np.repeat(np.cumsum(steps) - steps, steps)
     begin, end = number / steps[edge], (number + 1) / steps[edge]
-    columns = _low_and_high(x[edge], (end_x - x)[edge], begin, end)
-    rows = _low_and_high(y[edge], (end_y - y)[edge], begin, end)
-    keys = [_key(owner[edge], row, column) for row in rows for column in columns]
+    across = _low_and_high(x[edge], (end_x - x)[edge], begin, end)
+    up = _low_and_high(y[edge], (end_y - y)[edge], begin, end)
+    keys = [owner[edge] + row * columns + column for row in up for column in across]
     # Most pieces are near one cell or two.
     return np.concatenate([keys[0], *(key[key != keys[0]] for key in keys[1:])])
 
@@ -177,15 +180,6 @@ def _low_and_high(start: Any, along: Any, begin: Any, end: Any) -> tuple[Any, An
     first, last = start + along * begin, start + along * end
     low = np.floor(np.minimum(first, last) - _NEAR).astype(np.int64)
     return low, np.floor(np.maximum(first, last) + _NEAR).astype(np.int64)
-
-
-# Room for so many rows, columns and shapes in one number of 63 bits.
-_BITS = 21
-_MASK = (1 << _BITS) - 1
-
-
-def _key(shape: Any, row: Any, column: Any) -> Any:
-    return (shape << 2 * _BITS) | (row << _BITS) | column
 
 
 def _codes(shape: Any, cell: Any, inside: Any, cells: int) -> tuple[Any, Any, Any, Any]:

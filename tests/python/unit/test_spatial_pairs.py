@@ -118,3 +118,16 @@ def test_coordinates_are_read_from_plain_points_only() -> None:
         [],
     ):
         assert point_coordinates(pa.array(list(other), pa.binary())) is None
+
+
+def test_shapes_of_any_row_number_are_found() -> None:
+    """Beyond 2^21 rows, where a shape's number once ran out of its bits."""
+    shapes = random_shapes(np.random.default_rng(8), 40)
+    places = awkward_points(shapes, np.random.default_rng(9), 300)
+    rows = np.concatenate([np.arange(20), (1 << 21) + np.arange(-5, 5), (1 << 22) + np.arange(-3, 7)])
+    among = np.full(int(rows.max()) + 1, None)
+    among[rows] = shapes
+    point, shape = PointGrid.of(among).find(places[:, 0], places[:, 1], includes_border=True)
+    expected = brute_force(shapely.points(places), shapes, "intersects")
+    assert set(zip(point.tolist(), shape.tolist(), strict=True)) == {(a, int(rows[b])) for a, b in expected}
+    assert (shape >= 1 << 21).sum() > 100
