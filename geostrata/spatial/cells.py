@@ -148,7 +148,7 @@ def _covering(shapes: Any, resolution: int, mode: str) -> tuple[Any, Any]:
         owner, cell = np.concatenate([owner, new_owner]), np.concatenate([cell, new_cell])
         is_inside = np.append(is_inside, np.zeros(len(new_owner), dtype=bool))
         unsure = np.flatnonzero(~is_inside)
-        meets, contains = _meet_reach(shapes, owner[unsure], cell[unsure], level)
+        meets, contains = _meet_reach(shapes, owner[unsure], cell[unsure])
         is_inside[unsure] = contains
         keep = is_inside.copy()
         keep[unsure] = meets
@@ -197,10 +197,10 @@ def _first_cells(shapes: Any, numbers: Any, level: int) -> tuple[Any, Any]:
     return np.repeat(numbers, counts), np.array([cell for disk in cells for cell in disk], dtype=np.int64)
 
 
-def _meet_reach(shapes: Any, owner: Any, cell: Any, level: int) -> tuple[Any, Any]:
+def _meet_reach(shapes: Any, owner: Any, cell: Any) -> tuple[Any, Any]:
     """Whether a shape meets, and whether it contains, the box of everything that descends from a cell."""
     cells, which = np.unique(cell, return_inverse=True)
-    boxes, others = _reach_boxes(cells, level)
+    boxes, others = _reach_boxes(cells)
     shape, box, other = shapes[owner], boxes[which], others[which]
     meets = shapely.intersects(shape, box)
     contains = meets.copy()
@@ -211,9 +211,10 @@ def _meet_reach(shapes: Any, owner: Any, cell: Any, level: int) -> tuple[Any, An
     return meets, contains
 
 
-def _reach_boxes(cells: Any, level: int) -> tuple[Any, Any]:
-    """Boxes on the map around cells and their descendants; a second one where the antimeridian cuts the first."""
-    reach = _REACH / _APERTURE**level + _POLAR_M / _EARTH_M
+def reach_bounds(cells: Any) -> Any:
+    """West, south, east and north of what surely holds all places of cells and of their descendants, which reach farther than a cell's
+    own outline. A box may end beyond the antimeridian; around a pole it is as wide as the map."""
+    reach = _REACH / _APERTURE ** resolutions(cells) + _POLAR_M / _EARTH_M
     lon, lat = np.radians(_centres(cells)).T
     at_pole = np.abs(lat) + reach >= np.pi / 2
     width = np.arcsin(np.minimum(np.sin(reach) / np.where(at_pole, 1, np.cos(lat)), 1))
@@ -225,6 +226,12 @@ def _reach_boxes(cells: Any, level: int) -> tuple[Any, Any]:
         np.degrees(np.maximum(lat - reach, -np.pi / 2)),
         np.degrees(np.minimum(lat + reach, np.pi / 2)),
     )
+    return np.column_stack([west, south, east, north])
+
+
+def _reach_boxes(cells: Any) -> tuple[Any, Any]:
+    """Boxes on the map around cells and their descendants; a second one where the antimeridian cuts the first."""
+    west, south, east, north = reach_bounds(cells).T
     boxes = shapely.box(np.maximum(west, -180), south, np.minimum(east, 180), north)
     others = np.full(len(cells), None, dtype=object)
     for cut, low, high in (

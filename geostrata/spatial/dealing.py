@@ -21,7 +21,7 @@ def deal_out(spark: Any, *sides: tuple[Any, str]) -> tuple[tiles.Tiles, list[Any
     samples = [tiles._centres(*side, size) for side, size in zip(sides, sizes, strict=True)]
     count = max(4 * spark.sparkContext.defaultParallelism, -(-sum(sizes) // tiles.TILE_BYTES))
     made = tiles.Tiles.of(np.concatenate(samples), count)
-    return made, [tiles._dealt(*side, made, 0.0).groupBy(TILE) for side in sides]
+    return made, [tiles._dealt(*side, made, None).groupBy(TILE) for side in sides]
 
 
 def leaf_boxes(made: tiles.Tiles) -> dict[int, Any]:

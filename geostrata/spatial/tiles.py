@@ -1,12 +1,13 @@
 """The join of two large sides: both are dealt out by tiles, so that every pair that may meet comes together somewhere.
 
 A shape goes to every tile that its box touches; a pair that meets in several tiles is reported by one of them: the tile in
-which the boxes' common part begins. Tiles hold about the same number of shapes each, wherever those are.
+which the boxes' common part begins. Where who meets nobody is wanted as well, one tile of each row on the left, its home, gives the row
+itself too: it stays if nothing else came of it. So each side is read once, and a row has one number. Tiles hold about the same number of shapes each, wherever those are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow as pa
 import shapely
 
 from geostrata.spatial.batches import gathered
-from geostrata.spatial.boxes import TURNS, grown
+from geostrata.spatial.boxes import TURNS, grown, turned
 from geostrata.spatial.join import Columns, Indexed, JoinSpec, make_indexed, size_in_bytes
 from geostrata.spatial.wkb import shapes_of
 
@@ -23,7 +24,7 @@ TILE_BYTES = 16 << 20
 _SAMPLE = 20_000
 # A row of a few numbers and a point. Wider rows only make the sample smaller.
 _LEAST_ROW = 64
-_TILE, _ROW = "_tile", "_left_row"
+_TILE, _ROW, _HOME, _COUNT = "_tile", "_left_row", "_is_home", "_rows"
 
 
 @dataclass(frozen=True)
@@ -94,43 +95,52 @@ class Tiles:
 
 
 def joined_by_tiles(left: Any, right: Any, spec: JoinSpec, columns: Columns, tiles: Tiles) -> Any:
-    from pyspark.sql.functions import monotonically_increasing_id
-    from pyspark.sql.types import LongType, StructField, StructType
+    from pyspark.sql import Window
+    from pyspark.sql.functions import col, count, lit, monotonically_increasing_id
+    from pyspark.sql.types import BooleanType, LongType, StructField, StructType
 
-    numbered = left.withColumn(_ROW, monotonically_increasing_id())
-    metres = spec.distance_m or 0.0
-    dealt_left = _dealt(numbered, columns.left_geometry, tiles, 0.0)
+    metres, is_inner = spec.distance_m, spec.how == "inner"
+    dealt_left = _dealt(
+        left.withColumn(_ROW, monotonically_increasing_id()), columns.left_geometry, tiles, None, not is_inner
+    )
     dealt_right = _dealt(right, columns.right_geometry, tiles, metres)
-    schema = StructType([*columns.schema.fields, StructField(_ROW, LongType())])
-    pairs_only = replace(spec, how="inner")
+    own = [StructField(_ROW, LongType()), StructField(_HOME, BooleanType())]
+    schema = StructType([*columns.schema.fields, *([] if is_inner else own)])
 
     def join_tile(ours: pa.Table, theirs: pa.Table) -> pa.Table:
-        indexed = make_indexed(theirs, pairs_only, columns)
-        return _join_tile(indexed, ours, theirs, tiles, columns, metres).select(schema.names)
+        indexed = make_indexed(theirs, spec, columns)
+        left, right = _pairs_of_tile(indexed, ours, theirs, tiles, columns, metres)
+        if is_inner:
+            return indexed.rows(ours, left, right).select(schema.names)
+        home = np.flatnonzero(ours.column(_HOME).to_numpy(zero_copy_only=False))
+        # Of an anti join one pair of a row is as good as many.
+        left, right = (np.unique(left), right[:0]) if spec.how == "anti" else (left, right)
+        numbers = np.append(left, home)
+        found = indexed.rows(ours, numbers, np.append(right, np.full(len(home), -1)))
+        found = found.append_column(_ROW, ours.column(_ROW).take(pa.array(numbers)))
+        return found.append_column(_HOME, pa.array(np.arange(len(numbers)) >= len(left))).select(schema.names)
 
-    pairs = dealt_left.groupBy(_TILE).cogroup(dealt_right.groupBy(_TILE)).applyInArrow(join_tile, schema)
-    if spec.how == "inner":
-        return pairs.drop(_ROW)
+    found = dealt_left.groupBy(_TILE).cogroup(dealt_right.groupBy(_TILE)).applyInArrow(join_tile, schema)
+    if is_inner:
+        return found
     # Only now it is known who met nobody in any tile.
-    ours = numbered.selectExpr(_ROW, *(f"`{name}` as `{alias}`" for name, alias in columns.left.items()))
-    if spec.how == "anti":
-        return ours.join(pairs, _ROW, "left_anti").drop(_ROW)
-    theirs = pairs.select(_ROW, *(f"`{alias}`" for alias in columns.right.values()))
-    return ours.join(theirs, _ROW, "left").select(*(f"`{name}`" for name in columns.schema.names))
+    found = found.withColumn(_COUNT, count(lit(1)).over(Window.partitionBy(_ROW)))
+    lonely = col(_HOME) & (col(_COUNT) == 1)
+    kept = found.where(lonely if spec.how == "anti" else ~col(_HOME) | lonely)
+    return kept.select(*(f"`{name}`" for name in columns.schema.names))
 
 
-def _join_tile(
-    indexed: Indexed, ours: pa.Table, theirs: pa.Table, tiles: Tiles, columns: Columns, metres: float
-) -> pa.Table:
+def _pairs_of_tile(
+    indexed: Indexed, ours: pa.Table, theirs: pa.Table, tiles: Tiles, columns: Columns, metres: float | None
+) -> tuple[Any, Any]:
     geometry = ours.column(columns.left_geometry)
     left, right = indexed.index.find(geometry)
-    if ours.num_rows and len(left):
+    if len(left):
         boxes = shapely.bounds(shapes_of(geometry))[left]
         others = grown(shapely.bounds(shapes_of(theirs.column(columns.right_geometry))), metres)[right]
         is_ours = tiles.of_points(_begin(boxes, others)) == ours.column(_TILE)[0].as_py()
         left, right = left[is_ours], right[is_ours]
-    found = indexed.rows(ours, left, right)
-    return found.append_column(_ROW, ours.column(_ROW).take(pa.array(left)))
+    return left, right
 
 
 def _begin(boxes: Any, others: Any) -> Any:
@@ -144,20 +154,28 @@ def _begin(boxes: Any, others: Any) -> Any:
     return begin
 
 
-def _dealt(frame: Any, geometry: str, tiles: Tiles, metres: float) -> Any:
-    """Every row as often as it touches tiles."""
-    from pyspark.sql.types import LongType, StructField, StructType
+def _dealt(frame: Any, geometry: str, tiles: Tiles, metres: float | None, with_home: bool = False) -> Any:
+    """Every row as often as it touches tiles; with a home, in one of them, also a row that touches none."""
+    from pyspark.sql.types import BooleanType, LongType, StructField, StructType
 
-    schema = StructType([*frame.schema.fields, StructField(_TILE, LongType())])
+    own = [StructField(_TILE, LongType()), *([StructField(_HOME, BooleanType())] if with_home else [])]
+    schema = StructType([*frame.schema.fields, *own])
 
     def deal(batches: Any) -> Any:
         for table in gathered(batches):
             boxes = grown(shapely.bounds(shapes_of(table.column(geometry))), metres)
-            turned = [np.add(boxes, (turn, 0, turn, 0)) for turn in (TURNS if metres else TURNS[:1])]
-            found = [tiles.of_boxes(those) for those in turned]
+            found = [tiles.of_boxes(those) for those in turned(boxes, metres)]
             numbers, those = (np.concatenate(side) for side in zip(*found, strict=True))
+            if with_home:
+                nowhere = np.setdiff1d(np.arange(table.num_rows), numbers)
+                numbers = np.append(numbers, nowhere)
+                # Any tile will do; all in one would be too many for it.
+                those = np.append(those, nowhere % tiles.count)
             once = np.unique(np.column_stack([numbers, those]), axis=0).astype(np.int64)
             dealt = table.take(pa.array(once[:, 0])).append_column(_TILE, pa.array(once[:, 1]))
+            if with_home:
+                is_first = np.append(True, once[1:, 0] != once[:-1, 0]) if len(once) else np.empty(0, bool)
+                dealt = dealt.append_column(_HOME, pa.array(is_first))
             yield from dealt.to_batches()
 
     return frame.mapInArrow(deal, schema)

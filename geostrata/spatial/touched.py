@@ -10,18 +10,15 @@ from typing import Any
 
 import h3.api.basic_int as h3
 import numpy as np
-import shapely
 
-from geostrata.spatial.boxes import TURNS, grown, surroundings
-from geostrata.spatial.cells import boundaries, covers, is_valid, parent_cells, resolutions
+from geostrata.spatial.boxes import grown, surroundings, turned
+from geostrata.spatial.cells import covers, is_valid, parent_cells, reach_bounds, resolutions
 
 # More ranges make conditions that take longer to judge than they save: then parents stand in for their children.
 MAX_RANGES = 200
-# A cell's edges are arcs: they leave the box around its corners by far less than this part of its size.
-_BULGE = 0.05
 
 
-def touched_cells(points: Any, shapes: Any, resolution: int, metres: float = 0.0) -> list[int]:
+def touched_cells(points: Any, shapes: Any, resolution: int, metres: float | None = None) -> list[int]:
     """Cells, sorted: those given of points, and of shapes, or of all within some metres of them, every one that they overlap,
     with its neighbours, so that no rounding matters."""
     cells = {int(cell) for cell in points}
@@ -51,13 +48,17 @@ def rows_condition(cells: list[int], column: str, stored: int) -> str:
     return f"({' or '.join(ranges)})"
 
 
-def shapes_condition(cells: list[int], metres: float = 0.0) -> str:
-    """On the boxes of shapes: that they come near one of these cells."""
-    boxes = shapely.bounds(shapely.get_parts(boundaries(cells))) if cells else np.empty((0, 4))
-    bulge = (boxes[:, 2:] - boxes[:, :2]) * _BULGE
-    boxes = _few(grown(np.hstack([boxes[:, :2] - bulge, boxes[:, 2:] + bulge]), metres))
-    turns = TURNS if metres else TURNS[:1]
-    return _any_box(np.concatenate([np.add(boxes, (turn, 0, turn, 0)) for turn in turns]))
+def shapes_condition(cells: list[int], metres: float | None = None) -> str:
+    """On the boxes of shapes: that they may hold a place, or come within so many metres of one, whose cell descends from one of these."""
+    boxes = reach_bounds(np.array(cells, dtype=np.int64)) if cells else np.empty((0, 4))
+    boxes = _few(_on_map(grown(boxes, metres)))
+    return _any_box(np.unique(np.concatenate(turned(boxes, metres)), axis=0))
+
+
+def _on_map(boxes: Any) -> Any:
+    """The boxes, and once more, a turn away, those that the antimeridian cuts."""
+    over = [boxes[boxes[:, 0] < -180] + [360, 0, 360, 0], boxes[boxes[:, 2] > 180] - [360, 0, 360, 0]]
+    return np.concatenate([boxes, *over])
 
 
 def _few(boxes: Any) -> Any:

@@ -4,7 +4,7 @@
   names the rows that the run replaces, so that the model must have that column; and `shapes`, on the box of the shapes that
   matter there. Both are `true` on a first or full run.
 #}
-{% macro recompute_cells(points, shapes, cell='h3', resolution=7, stored_resolution=none, distance_m=0) %}
+{% macro recompute_cells(points, shapes, cell='h3', resolution=7, stored_resolution=none, distance_m=none) %}
     {%- set stored = stored_resolution if stored_resolution is not none else var('h3_resolution') -%}
     {%- do _check_h3_resolution('recompute_cells', resolution) -%}
     {%- do _check_h3_resolution('recompute_cells', stored) -%}

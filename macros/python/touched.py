@@ -16,7 +16,7 @@ def plan_touched_cells(
     column: str,
     resolution: int,
     stored: int,
-    distance_m: float,
+    distance_m: float | None,
 ) -> dict[str, str]:
     """`points` and `shapes` say where changed rows are found: `location` of their table, `first` and `last` version to look at.
     None where nothing has changed."""
