@@ -105,5 +105,5 @@
 
 
 {% macro _quoted(text) -%}
-    '{{ text | replace("\\", "\\\\") | replace("'", "\\'") }}'
+    {{ adapter.quote_text(text) }}
 {%- endmacro %}

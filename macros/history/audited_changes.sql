@@ -120,5 +120,5 @@
 
 
 {% macro _text_sql(value) -%}
-    {{ 'null' if value is none else "'" ~ (value | string | replace('\\', '\\\\') | replace("'", "\\'")) ~ "'" }}
+    {{ 'null' if value is none else adapter.quote_text(value) }}
 {%- endmacro %}

@@ -5,7 +5,7 @@
 {% macro release_quarantine(entity, reason, dry_run=true) %}
     {%- do entity_facts(entity) -%}
     {%- if not execute -%} {{ return('') }} {%- endif -%}
-    {%- set condition = "entity = '" ~ entity ~ "' and array_contains(reasons, '" ~ (reason | replace("'", "\\'")) ~ "')" -%}
+    {%- set condition = "entity = '" ~ entity ~ "' and array_contains(reasons, " ~ adapter.quote_text(reason) ~ ")" -%}
     {%- set found = run_query(
         'select _source_file, count(*) as quarantined, min(explanation) as example from ' ~ ref('quarantine')
         ~ ' where ' ~ condition ~ ' group by _source_file order by _source_file'
@@ -13,7 +13,7 @@
     {%- set total = found | map(attribute=1) | map('int') | sum -%}
     {%- do log(entity ~ ': ' ~ total ~ ' rows are quarantined for ' ~ reason, info=true) -%}
     {%- for row in found[:20] -%}
-        {%- do log('  ' ~ row[1] ~ ' of ' ~ row[0] ~ ', such as: ' ~ row[2], info=true) -%}
+        {%- do log('  ' ~ row[1] ~ ' of ' ~ adapter.printable(row[0]) ~ ', such as: ' ~ adapter.printable(row[2]), info=true) -%}
     {%- endfor -%}
     {%- if total == 0 -%}
         {%- set reasons = run_query(
@@ -28,8 +28,8 @@
         ) -%}
     {%- else -%}
         {%- do run_query(
-            'insert into ' ~ ref('release_requests') ~ " select entity, '" ~ (reason | replace("'", "\\'"))
-            ~ "' as reason, current_timestamp() as requested_at, '" ~ invocation_id ~ "' as _batch_id, _row_id from "
+            'insert into ' ~ ref('release_requests') ~ ' select entity, ' ~ adapter.quote_text(reason)
+            ~ " as reason, current_timestamp() as requested_at, '" ~ invocation_id ~ "' as _batch_id, _row_id from "
             ~ ref('quarantine') ~ ' where ' ~ condition
         ) -%}
         {%- do log('They are judged again by the next build: dbt build --select ' ~ entity ~ '_checked+', info=true) -%}

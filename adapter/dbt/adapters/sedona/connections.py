@@ -15,7 +15,7 @@ from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.sedona import errors, progress, session
+from dbt.adapters.sedona import errors, forbidden, progress, session
 from dbt.adapters.sedona.retry import RetryPolicy, on_conflict
 from dbt.adapters.spark.connections import (
     SparkConnectionManager,
@@ -25,9 +25,12 @@ from dbt.adapters.spark.connections import (
 )
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
+from dbt_sedona_text import literal as sql_literal
+
 logger = AdapterLogger("Sedona")
 
 _ANSI = "spark.sql.ansi.enabled"
+_SUBSTITUTE = "spark.sql.variable.substitute"
 _MASTER = re.compile(r"local(\[(\*|\d+)(,\d+)?\]|-cluster\[\d+,\d+,\d+\])?|spark://.+|yarn|k8s://.+")
 
 
@@ -77,6 +80,10 @@ class SedonaCredentials(SparkCredentials):
         # dbt-spark switches ANSI mode off whatever the profile says; here the profile has the last word.
         if (ansi := self.spark_config.get(_ANSI)) is not None:
             self.server_side_parameters[_ANSI] = _spark_text(ansi)
+        forbidden.check("The profile's spark_config", self.spark_config.items())
+        forbidden.check("The profile's server_side_parameters", self.server_side_parameters.items())
+        # A server's sessions are not made from our settings.
+        self.server_side_parameters[_SUBSTITUTE] = session.SETTINGS[_SUBSTITUTE]
 
     @property
     def type(self) -> str:
@@ -115,6 +122,7 @@ class SessionHandle(SparkConnectionWrapper):
         self._cancelled = threading.Event()
         for key, value in credentials.server_side_parameters.items():
             spark.conf.set(key, value)
+        session.activate(spark)
 
     def cursor(self) -> SessionHandle:
         self._frame = self._rows = None
@@ -124,6 +132,7 @@ class SessionHandle(SparkConnectionWrapper):
         statement = sql.strip().removesuffix(";")
         if bindings:
             statement = statement % tuple(_literal(binding) for binding in bindings)
+        forbidden.check_statement(statement)
         self._run(lambda: self._submit(statement))
 
     def _submit(self, statement: str) -> None:
@@ -277,4 +286,4 @@ def _literal(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, int | float | Decimal):
         return str(value)
-    return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return sql_literal(str(value))

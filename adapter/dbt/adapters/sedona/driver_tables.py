@@ -19,6 +19,8 @@ import pyarrow as pa
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sedona import plain_conditions, relations
 
+from dbt_sedona_text import identifier
+
 logger = AdapterLogger("Sedona")
 
 # Of rows that are held on the driver, as Arrow.
@@ -160,7 +162,7 @@ def replace_rows(spark: Any, target: str, source: str, predicate: str) -> bool:
     frame = spark.table(source)
     if not set(table.names) <= set(frame.columns):
         return False
-    frame = frame.select(*(f"`{name.replace('`', '``')}`" for name in table.names))
+    frame = frame.select(*(identifier(name) for name in table.names))
     if _types(json.loads(frame.schema.json())) != _types(table.schema) or not _is_at_hand(frame):
         return False
     try:

@@ -10,6 +10,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
+from dbt_sedona_text import printable
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -33,7 +35,7 @@ def is_conflict(error: BaseException) -> bool:
 
 def one_line(error: BaseException) -> str:
     """Spark's error class and message, without plans, the query's text and traces."""
-    text = full_text(error)
+    text = printable(full_text(error).replace("\r\n", "\n"))
     if "Traceback (most recent call last)" in text and (message := _python_line(text)):
         return message
     line = " ".join(_TAIL.split(text.strip(), maxsplit=1)[0].split())

@@ -12,7 +12,16 @@ from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
-from dbt.adapters.sedona import catalog, driver_tables, errors, python_macros, relations, session
+from dbt.adapters.sedona import (
+    catalog,
+    docs_pages,
+    driver_tables,
+    errors,
+    forbidden,
+    python_macros,
+    relations,
+    session,
+)
 from dbt.adapters.sedona.connections import SedonaConnectionManager
 from dbt.adapters.sedona.delta_log import TableLog
 from dbt.adapters.sedona.input_versions import InputVersions
@@ -21,10 +30,14 @@ from dbt.adapters.sedona.python_models import SessionPythonJobHelper
 from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
+from dbt.adapters.spark.relation import SparkRelation
 from dbt_common.clients.agate_helper import build_type_tester
 from dbt_common.contracts.config.base import MergeBehavior
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+
+from dbt_sedona_text import identifier as quoted_name
+from dbt_sedona_text import literal, printable
 
 if TYPE_CHECKING:
     import agate
@@ -53,8 +66,23 @@ class SedonaConfig(SparkConfig):
     tblproperties: dict[str, Any] = field(default_factory=dict, metadata=MergeBehavior.Update.meta())
 
 
+@dataclass
+class SedonaColumn(SparkColumn):
+    @property
+    def quoted(self) -> str:
+        return quoted_name(self.column)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SedonaRelation(SparkRelation):
+    def quoted(self, identifier: str) -> str:
+        return quoted_name(identifier)
+
+
 class SedonaAdapter(SparkAdapter):
     ConnectionManager = SedonaConnectionManager
+    Relation = SedonaRelation
+    Column = SedonaColumn
     AdapterSpecificConfigs = SedonaConfig
 
     CONSTRAINT_SUPPORT: ClassVar = {
@@ -92,6 +120,12 @@ class SedonaAdapter(SparkAdapter):
             SedonaConnectionManager.prepared_settings(self.config.credentials)
         except Exception:  # the first connection meets the same trouble and reports it properly
             return
+
+    def cleanup_connections(self) -> None:
+        """dbt's last call of a command: pages of docs are there by now."""
+        super().cleanup_connections()
+        if getattr(getattr(self.config, "args", None), "which", None) == "generate":
+            docs_pages.make_safe(Path(self.config.project_target_path))
 
     @property
     def default_python_submission_method(self) -> str:
@@ -164,7 +198,7 @@ class SedonaAdapter(SparkAdapter):
                 return []
             raise DbtDatabaseError(message) from error
         return [
-            SparkColumn(
+            SedonaColumn(
                 column=name,
                 dtype=data_type,
                 column_index=index,
@@ -174,6 +208,24 @@ class SedonaAdapter(SparkAdapter):
             )
             for index, (name, data_type) in enumerate(found)
         ]
+
+    def quote(self, identifier: str) -> str:
+        return quoted_name(identifier)
+
+    @available
+    def quote_text(self, text: Any) -> str:
+        """Text as a literal of SQL."""
+        return literal(str(text))
+
+    @available
+    def printable(self, text: Any) -> str:
+        """Text from a file, for a line of the log."""
+        return printable(str(text))
+
+    @available
+    def check_properties(self, relation: BaseRelation, properties: dict[str, Any]) -> None:
+        """Refuses table properties that make answers wrong."""
+        forbidden.check(str(relation), properties.items())
 
     @available
     @errors.in_one_line
@@ -203,7 +255,7 @@ class SedonaAdapter(SparkAdapter):
         spark = self.spark_session()
         if not is_known:
             location = self.unnamed_location(relation, location_root)
-            name = location and f"delta.`{location}`"
+            name = location and f"delta.{quoted_name(location)}"
         if name is None:
             return None
         properties = relations.delta_properties(spark, name) if spark else self.delta_properties(relation)

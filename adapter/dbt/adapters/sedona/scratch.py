@@ -7,6 +7,8 @@ import os
 import shutil
 from pathlib import Path
 
+from dbt.adapters.sedona import private
+
 
 def folder(state_dir: Path) -> Path:
     return state_dir / "tmp" / str(os.getpid())
@@ -17,7 +19,7 @@ def claim(state_dir: Path) -> None:
     for left in (state_dir / "tmp").glob("[0-9]*"):
         if not _is_running(int(left.name)):
             shutil.rmtree(left, ignore_errors=True)
-    folder(state_dir).mkdir(parents=True, exist_ok=True)
+    private.make_folder(folder(state_dir))
     atexit.register(shutil.rmtree, folder(state_dir), ignore_errors=True)
 
 

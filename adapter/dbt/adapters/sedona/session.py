@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shlex
+import string
+import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -12,7 +18,16 @@ from typing import Any
 
 import dbt_sedona_workers
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.sedona import class_archive, errors, functions, log_store, python_macros, scratch
+from dbt.adapters.sedona import (
+    class_archive,
+    errors,
+    forbidden,
+    functions,
+    log_store,
+    private,
+    python_macros,
+    scratch,
+)
 from dbt.adapters.sedona.jars import jar_paths
 from dbt.adapters.sedona.java import find_java, launcher_home
 from dbt_common.exceptions import DbtRuntimeError
@@ -47,12 +62,18 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "false",
     # Times are UTC whatever the machine's zone.
     "spark.sql.session.timeZone": "UTC",
+    # Text of a model or of a row is no template: `${env:NAME}` in it would be replaced by a variable of this process.
+    "spark.sql.variable.substitute": "false",
     # The docs catalog shows nested types whole.
     "spark.sql.debug.maxToStringFields": "1000",
     # The schema is created on first use; a version table from another Hive would only refuse to start.
     "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
     "spark.hadoop.hive.metastore.schema.verification": "false",
 }
+_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+_PLAIN_SIGNS = frozenset(string.ascii_letters + string.digits + "._-/,*[]()<>@+;")
+# How long a JVM may take to end before it is killed: long enough for a busy machine.
+_END_S = 120
 # JTS's newer overlay and relate engines: more robust and faster on complex polygons.
 JVM_OPTIONS = ("-Djts.overlay=ng", "-Djts.relate=ng", "-XX:+UseParallelGC")
 
@@ -91,6 +112,7 @@ def root_session(settings: SessionSettings) -> Any:
         if _root is None:
             _root = _start(settings)
             _root_settings = settings
+            forbidden.check_hadoop(_root)
             functions.register_sedona(_root)
             if settings.is_local:
                 # Others may write to the same tables meanwhile: no commit may be made over theirs.
@@ -105,8 +127,15 @@ def thread_session(settings: SessionSettings) -> Any:
     if getattr(_current, "key", None) != key:
         with _lock:
             _current.session = root.newSession()
+        activate(_current.session)
         _current.key = key
     return _current.session
+
+
+def activate(spark: Any) -> None:
+    """Makes it the JVM's active session of this thread. Outside a query there is none, and Delta takes no default: a call of a
+    snapshot's method fails ([DELTA_SPARK_SESSION_NOT_SET]) where what Delta prefetched of it came too late or not at all."""
+    spark._jvm.SparkSession.setActiveSession(spark._jsparkSession)
 
 
 def register_python_macros(settings: SessionSettings, folders: list[Path]) -> None:
@@ -119,8 +148,8 @@ def register_python_macros(settings: SessionSettings, folders: list[Path]) -> No
         _generation += 1
 
 
-def stop() -> None:
-    """Stops the JVM, so that the next connection starts a fresh one."""
+def stop(end_s: float = _END_S) -> None:
+    """Stops the JVM, so that the next connection starts a fresh one. One that takes longer than `end_s` to end is killed."""
     global _root, _root_settings
     from pyspark import SparkContext
 
@@ -131,30 +160,67 @@ def stop() -> None:
             if gateway is not None:
                 gateway.shutdown()
                 gateway.proc.stdin.close()
-                gateway.proc.wait(30)
+                try:
+                    gateway.proc.wait(end_s)
+                except subprocess.TimeoutExpired:
+                    logger.debug(f"The JVM did not end within {end_s:.0f} s: killed it")
+                    gateway.proc.kill()
+                    gateway.proc.wait()
             SparkContext._gateway = SparkContext._jvm = None
             _root = _root_settings = None
 
 
 def _start(settings: SessionSettings) -> Any:
-    from pyspark import SparkConf
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
-    settings.log_dir.mkdir(parents=True, exist_ok=True)
-    settings.state_dir.mkdir(parents=True, exist_ok=True)
+    for folder in (settings.log_dir, settings.state_dir / "warehouse", settings.state_dir / "tmp"):
+        private.make_folder(folder)
+    # Derby makes its own folder when the catalog is first asked, and wants none to be there before.
+    private.close_folder(settings.state_dir / "metastore")
+    atexit.register(private.close_folder, settings.state_dir / "metastore")
     scratch.claim(settings.state_dir)
     config, environment = launch_plan(settings)
     os.environ.update(environment)
     conf = SparkConf(loadDefaults=False).setAll(list(config.items()))
     errors.silence_pyspark()
     try:
-        return SparkSession.builder.config(conf=conf).enableHiveSupport().getOrCreate()
+        with _launch_arguments(config, scratch.folder(settings.state_dir)):
+            SparkContext._ensure_initialized()
+            return SparkSession.builder.config(conf=conf).enableHiveSupport().getOrCreate()
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DbtRuntimeError(
             f"Spark did not start on {settings.master}: {reason} "
             f"The JVM's own words are in {settings.log_dir / 'jvm.log'}."
         ) from error
+
+
+@contextmanager
+def _launch_arguments(config: dict[str, str], folder: Path) -> Iterator[None]:
+    """Settings go to the new JVM by a file that only its user can read: every user of the machine can read a command line, and
+    PySpark would put them all there, secrets included."""
+    file = folder / "spark.properties"
+    private.write(file, "".join(f"{_property(key)}={_property(value)}\n" for key, value in config.items()))
+    given = os.environ.get(_ARGUMENTS)
+    # What a machine has in spark-defaults.conf still counts where we say nothing.
+    ours = shlex.join(["--properties-file", str(file), "--load-spark-defaults"])
+    os.environ[_ARGUMENTS] = f"{ours} {given or 'pyspark-shell'}"
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+        if given is None:
+            del os.environ[_ARGUMENTS]
+        else:
+            os.environ[_ARGUMENTS] = given
+
+
+def _property(text: str) -> str:
+    """As java.util.Properties reads it back: all but plain signs as \\uNNNN."""
+    units = text.encode("utf-16-be")
+    codes = (units[at] << 8 | units[at + 1] for at in range(0, len(units), 2))
+    return "".join(chr(code) if chr(code) in _PLAIN_SIGNS else f"\\u{code:04x}" for code in codes)
 
 
 def launch_plan(settings: SessionSettings) -> tuple[dict[str, str], dict[str, str]]:

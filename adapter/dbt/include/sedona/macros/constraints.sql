@@ -15,10 +15,11 @@
 
 
 {% macro tblproperties_sql(properties) -%}
+  {%- do adapter.check_properties(this, properties) -%}
   {%- if properties %}
     tblproperties (
       {%- for name, value in properties.items() %}
-      '{{ name }}' = '{{ (value | string).replace("\\", "\\\\").replace("'", "\\'") }}'{{ ',' if not loop.last }}
+      {{ adapter.quote_text(name) }} = {{ adapter.quote_text(value) }}{{ ',' if not loop.last }}
       {%- endfor %}
     )
   {%- endif %}

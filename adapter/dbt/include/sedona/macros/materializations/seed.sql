@@ -58,7 +58,7 @@
   from values
   {%- for row in agate_table.rows or [agate_table.column_names] %}
     ({% for cell in row -%}
-      {%- if cell is none -%} null {%- else -%} '{{ cell | string | replace("\\", "\\\\") | replace("'", "\\'") }}' {%- endif -%}
+      {%- if cell is none -%} null {%- else -%} {{ adapter.quote_text(cell | string) }} {%- endif -%}
       {{ ', ' if not loop.last }}
     {%- endfor %}){{ ',' if not loop.last }}
   {%- endfor %}
