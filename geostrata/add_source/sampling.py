@@ -12,12 +12,13 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
+from geostrata.landing.reader_process import call
 from geostrata.readers import ReaderError, SourceFacts, inspect, landed, read
 from geostrata.readers.column_types import arrow_type
 from geostrata.readers.detecting import detect
 from geostrata.readers.fitting import MISFIT, Fitter, fitter
 from geostrata.readers.guessing import geometry_encoding
-from geostrata.readers.limits import LIMITS
+from geostrata.readers.limits import LIMITS, FileLimits
 from geostrata.readers.spec import CORRUPT, CRS
 
 _TYPES = {
@@ -88,6 +89,8 @@ class ColumnFacts:
 EARLIEST = 2000
 # Of files that can't be looked at, so many are named.
 _TOLD = 5
+# A person waits for it.
+_BOUNDS = FileLimits(deadline_s=120)
 # No number and no time is longer.
 _LONGEST_VALUE = 100
 _CRS = re.compile(r"[A-Za-z]+:[0-9A-Za-z]+|[0-9]{4,6}|urn:ogc:def:crs:\S+|\+proj=.+", re.IGNORECASE)
@@ -104,9 +107,15 @@ class Look:
 
 
 def look(paths: Sequence[str], options: dict[str, str]) -> Look:
+    """In a process that can be killed, as every file that somebody else wrote."""
     sound, notes = _sound(paths)
+    size = sum(landed(path).size for path in sound[: LIMITS.sample_files])
+    found = call(", ".join(sound), size, _BOUNDS, _look, sound, options)
+    return replace(found, facts=replace(found.facts, notes=(*notes, *found.facts.notes)))
+
+
+def _look(sound: Sequence[str], options: dict[str, str]) -> Look:
     facts = inspect(sound, options)
-    facts = replace(facts, notes=(*notes, *facts.notes))
     columns = {name: ColumnFacts() for name in facts.columns}
     crss: set[str | None] = set()
     rows = 0
@@ -127,7 +136,7 @@ def _sound(paths: Sequence[str]) -> tuple[list[str], list[str]]:
     troubles: list[ReaderError] = []
     for path in paths:
         try:
-            detect(path)
+            call(path, landed(path).size, _BOUNDS, detect, path)
             sound.append(path)
         except ReaderError as trouble:
             troubles.append(trouble)

@@ -15,6 +15,7 @@ from pyproj.network import set_network_enabled  # type: ignore[attr-defined]  # 
 
 from geostrata.geometry import crs_registry
 from geostrata.geometry.arrays import Flags, Floats
+from geostrata.geometry.crs_files import opens_files
 from geostrata.geometry.rendering import extent, number, printable
 from geostrata.readers.crs import from_name
 
@@ -102,9 +103,17 @@ class _UnknownError(Exception):
     """Why there is no such CRS, or no way from it to EPSG:4326."""
 
 
-@lru_cache(maxsize=512)
 def coordinate_system(text: str) -> CoordinateSystem:
     """What a row declares, known or not. Never raises."""
+    if len(text) > _LONGEST:
+        # Not remembered: five hundred of them could be gigabytes.
+        problem = f"CRS {_cut(text)} is a text of {len(text)} characters"
+        return CoordinateSystem(printable(text), problem=printable(problem))
+    return _remembered(text)
+
+
+@lru_cache(maxsize=512)
+def _remembered(text: str) -> CoordinateSystem:
     text = " ".join(text.split())
     if not text:
         return UNDECLARED
@@ -151,14 +160,14 @@ def _build(name: str) -> CoordinateSystem:
 
 def _crs(name: str) -> tuple[Any, str]:
     """PROJ's CRS, and its short name if it has one."""
-    if len(name) > _LONGEST:
-        raise _UnknownError(f"is a text of {len(name)} characters")
     if found := _COMPOUND.fullmatch(name):
         _listed(found[1])
         return pyproj.CRS.from_user_input(name), name
     if _CODE.fullmatch(name):
         return pyproj.CRS.from_user_input(_listed(name)), _listed(name)
     if _DEFINITION.match(name):
+        if opens_files(name):
+            raise _UnknownError("names a file or a pipeline of its own; declare the CRS by its code")
         crs = pyproj.CRS.from_user_input(name)
         return crs, _identity(crs) or name
     if listed := crs_registry.by_name(name):

@@ -10,6 +10,7 @@ import shapely
 from geostrata.geometry.arrays import Flags, Floats, Ints, Objects, by_halves
 from geostrata.geometry.rendering import printable
 from geostrata.geometry.repairing import repair
+from geostrata.geometry.tangles import CROSSINGS, is_tangled
 
 
 @dataclass
@@ -45,6 +46,11 @@ class Validity:
 
     def _repaired(self, rows: Ints, geometries: Objects, found: dict[int, str]) -> Objects:
         """Moves from `found` to `repairs` what could be repaired."""
+        tangled = is_tangled(geometries)
+        for row in rows[tangled].tolist():
+            found[row] = printable(f"{found[row]}, and more than {CROSSINGS:,} crossings: too many to repair")
+        rows, given = rows[~tangled], geometries
+        geometries = given[~tangled]
         result = repair(geometries)
         mended = rows[result.is_repaired]
         self.is_valid[mended] = self.is_repaired[mended] = True
@@ -53,7 +59,8 @@ class Validity:
         self.area_change[mended] = np.minimum(change, 1.0)
         for row in mended.tolist():
             self.repairs.setdefault(row, printable(f"repaired: {found.pop(row)}"))
-        return result.geometries
+        given[~tangled] = result.geometries
+        return given
 
 
 def _reasons(geometries: Objects, where: str) -> list[str]:

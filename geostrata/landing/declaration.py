@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
 from geostrata.errors import GeostrataError
 from geostrata.readers import SourceSpec
+from geostrata.readers.limits import FileLimits, bytes_of
 
 _KEYS = (
     "location",
@@ -18,9 +18,8 @@ _KEYS = (
     "pattern",
     "max_files",
     "max_bytes",
+    "limits",
 )
-_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,7 @@ class Declaration:
                 columns,
                 {str(key): str(value) for key, value in options.items()},
                 external.get("schema_policy") or "rescue",
+                limits=FileLimits.of(external.get("limits")),
             )
         except GeostrataError as error:
             raise GeostrataError(str(error).replace("source:", f"source {name}:", 1)) from None
@@ -80,7 +80,6 @@ def _count(name: str, value: Any) -> int | None:
 def _size(name: str, value: Any) -> int | None:
     if value is None:
         return None
-    match = _SIZE.fullmatch(str(value).strip())
-    if match and match[2].lower() in _UNITS and (size := int(float(match[1]) * _UNITS[match[2].lower()])):
+    if size := bytes_of(value):
         return size
     raise GeostrataError(f"source {name}: max_bytes must be a size such as 500000 or 2 GB, got {value!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from geostrata.landing.deliveries import fingerprint
+from geostrata.landing.reader_process import call
 from geostrata.landing.storage import ENVIRONMENT, Storage, is_bucket, local_copy, touch
 from geostrata.readers import HalfWritten, LandedFile, ReaderError, SourceSpec, check, inspect
 from geostrata.readers.errors import Passing, in_words, is_passing
@@ -32,8 +33,8 @@ def outcome_of(file: LandedFile, spec: SourceSpec, storage: Storage = ENVIRONMEN
         with local_copy(file, storage) as local:
             # It goes through the whole file: what the disk can't give now shows before anything is loaded.
             content = fingerprint(local)
-            check(local, spec)
-            return Outcome(SOUND, None, _new_columns(local, spec), content)
+            new_columns = call(local.path, local.size, spec.limits, _checked, local, spec)
+            return Outcome(SOUND, None, new_columns, content)
     except (HalfWritten, Passing) as trouble:
         return Outcome(LEFT, trouble.reason)
     except ReaderError as trouble:
@@ -42,6 +43,11 @@ def outcome_of(file: LandedFile, spec: SourceSpec, storage: Storage = ENVIRONMEN
         if is_passing(trouble):
             return Outcome(LEFT, f"it can't be read now ({in_words(trouble)}); left for the next run")
         return Outcome(REFUSED, unforeseen(trouble), fingerprint=content)
+
+
+def _checked(file: LandedFile, spec: SourceSpec) -> dict[str, str]:
+    check(file, spec)
+    return _new_columns(file, spec)
 
 
 def _new_columns(file: LandedFile, spec: SourceSpec) -> dict[str, str]:

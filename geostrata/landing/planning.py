@@ -10,6 +10,7 @@ from geostrata.errors import GeostrataError
 from geostrata.landing.declaration import Declaration
 from geostrata.landing.deliveries import Delivery, Known, label
 from geostrata.landing.outcomes import LEFT, REFUSED, Outcome
+from geostrata.printable import printable
 from geostrata.readers import LandedFile
 
 # Of each kind of message so many are told one by one, then only their number.
@@ -84,7 +85,8 @@ def all_again(
 
 def _refuse_loss(declared: Declaration, lost: list[str], why: str, remedy: str) -> None:
     if lost:
-        named = ", ".join(lost[:_TOLD]) + (f" and {len(lost) - _TOLD} more" if lost[_TOLD:] else "")
+        named = ", ".join(map(printable, lost[:_TOLD]))
+        named += f" and {len(lost) - _TOLD} more" if lost[_TOLD:] else ""
         raise GeostrataError(
             f"{declared.name}: a full refresh would lose the rows of {len(lost)} files that {why}: {named}. "
             f"{remedy}, or accept the loss with --vars 'drop_missing_files: true'."
@@ -112,7 +114,7 @@ def without_left(declared: Declaration, chosen: Plan, outcomes: dict[str, Outcom
     for file in chosen.files:
         outcome = outcomes[file.path]
         if outcome.kind in of_kind:
-            of_kind[outcome.kind].append(f"{file.path}: {outcome.reason}")
+            of_kind[outcome.kind].append(f"{printable(file.path)}: {printable(outcome.reason or '')}")
     messages = [*chosen.messages, *_told(declared, "left", of_kind[LEFT])]
     messages += _told(declared, "refused, see quarantine", of_kind[REFUSED])
     deliveries = [
@@ -122,7 +124,7 @@ def without_left(declared: Declaration, chosen: Plan, outcomes: dict[str, Outcom
     ]
     found = _new_columns(outcomes.values())
     if found:
-        named = ", ".join(f"{name} {kind}" for name, kind in found.items())
+        named = ", ".join(f"{printable(name)} {kind}" for name, kind in found.items())
         messages.append(f"{declared.name}: new columns: {named}")
     return Plan(deliveries, messages, chosen.is_settled and not of_kind[LEFT], found)
 

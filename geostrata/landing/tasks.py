@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from geostrata.landing.deliveries import Delivery, fingerprint, label
 from geostrata.landing.outcomes import outcome_of, unforeseen
+from geostrata.landing.reader_process import read
 from geostrata.landing.spool import Spool
 from geostrata.landing.storage import ENVIRONMENT, ReplacedMeanwhile, Storage, is_bucket, local_copy
-from geostrata.readers import HalfWritten, LandedFile, ReaderError, SourceSpec, landed, output_schema, read
+from geostrata.readers import HalfWritten, LandedFile, ReaderError, SourceSpec, landed, output_schema
 from geostrata.readers.errors import Passing, in_words, is_passing
 from geostrata.readers.spec import POSITION
 

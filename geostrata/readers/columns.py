@@ -12,9 +12,9 @@ from geostrata.readers.column_types import is_bytes, is_text, spark_type
 from geostrata.readers.errors import Refused
 from geostrata.readers.fitting import MISFIT, bytes_text, fitter
 from geostrata.readers.json_values import json_text
-from geostrata.readers.rows import NameMatch, missing_column, new_column, output_schema
+from geostrata.readers.limits import beyond
+from geostrata.readers.rows import NameMatch, checked_crs, missing_column, new_column, output_schema
 from geostrata.readers.spec import SourceSpec
-from geostrata.readers.text import printable
 
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 
@@ -25,16 +25,19 @@ class ColumnPlan:
     def __init__(
         self, path: str, spec: SourceSpec, names: Sequence[str], types: Sequence[pa.DataType]
     ) -> None:
-        self._schema = output_schema(spec)
+        if len(names) > spec.limits.columns:
+            raise Refused(path, beyond("columns", f"it has {len(names):,} columns"))
+        self._path, self._schema = path, output_schema(spec)
         declared = list(spec.declared)
         match = NameMatch(declared)
         self._source: dict[int, int] = {}
         for at, name in enumerate(names):
             if name in match.exact:
                 self._source.setdefault(match.exact[name], at)
+        taken = set(self._source.values())
         for at, name in enumerate(names):
             found = match.find(name)
-            if found is not None and at not in self._source.values():
+            if found is not None and at not in taken:
                 self._source.setdefault(found, at)
         self._names, self._declared = list(names), declared
         used = set(self._source.values())
@@ -76,7 +79,7 @@ class ColumnPlan:
         texts = [json_text(rescued[row]) if row in rescued else None for row in range(rows)]
         extras = [
             positions,
-            pa.repeat(pa.scalar(None if crs is None else printable(crs), pa.string()), rows),
+            pa.repeat(pa.scalar(None if crs is None else checked_crs(self._path, crs), pa.string()), rows),
             pa.nulls(rows, pa.string()),
             pa.array(texts, pa.string()),
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -11,22 +12,22 @@ from geostrata.errors import GeostrataError
 from geostrata.readers.errors import Refused
 from geostrata.readers.files import LandedFile
 from geostrata.readers.json_values import free_name
-from geostrata.readers.limits import LIMITS
+from geostrata.readers.limits import LIMITS, FileLimits, beyond
 from geostrata.readers.packing import check_whole, open_unpacked
 from geostrata.readers.rows import NameMatch, Record, Records, missing_column, new_column
 from geostrata.readers.spec import SourceSpec
 from geostrata.readers.text import excerpt, lines, text_stream
 
 ENDINGS = (".csv", ".tsv", ".txt")
-# Python's own limit, 128 kB a field, is less than many a polygon.
-csv.field_size_limit(LIMITS.record_chars)
+# Python's own limit, 128 kB a field, is less than many a polygon; a record has one of ours.
+csv.field_size_limit(sys.maxsize)
 
 
 def records(file: LandedFile, spec: SourceSpec) -> Records:
     rows = _rows(file, spec)
     null = spec.options.get("null")
     if spec.options.get("header", "true").lower() == "true":
-        names = _header(file.path, rows)
+        names = _header(file.path, rows, spec.limits)
         if names is None:
             return Records(None, iter(()))
         _check_header(file.path, spec, names)
@@ -39,27 +40,32 @@ def records(file: LandedFile, spec: SourceSpec) -> Records:
 def check(file: LandedFile, spec: SourceSpec) -> None:
     """Its header must be one, and what it is packed in be whole: lines have no end that could be missing."""
     records(file, spec)
-    check_whole(file.path, ENDINGS)
+    check_whole(file.path, ENDINGS, spec.limits)
 
 
 _Row = tuple[int, str, list[str] | None]
 
 
-def _header(path: str, rows: Iterator[_Row]) -> list[str] | None:
+def _header(path: str, rows: Iterator[_Row], limits: FileLimits) -> list[str] | None:
     first = next(rows, None)
     if first is None:
         return None
     _, raw, fields = first
     if fields is None:
         raise Refused(path, f"its header can't be read: {raw[:100]!r}; check separator, quote and encoding")
+    if len(fields) > limits.columns:
+        raise Refused(path, beyond("columns", f"its header has {len(fields):,} columns"))
     taken: set[str] = set()
+    # Where counting goes on: from 2 again for each of a thousand equal names would take the square of the header's time.
+    following: dict[str, int] = {}
     names = []
     for at, name in enumerate(fields, 1):
         # Repeated and empty names become name#2 and #3: the first of a name is the column.
         base = name or f"#{at}"
-        count = 2
+        count = following.get(name, 2)
         while base in taken:
             base, count = f"{name}#{count}", count + 1
+        following[name] = count
         names.append(free_name(base, taken))
     return names
 
@@ -103,8 +109,8 @@ def _record(
 def _rows(file: LandedFile, spec: SourceSpec) -> Iterator[_Row]:
     """Line number, text, and fields; no fields where they can't be told."""
     dialect = _dialect(spec)
-    with text_stream(open_unpacked(file.path, ENDINGS), spec.options.get("encoding")) as text:
-        feed = _Feed(lines(text))
+    with text_stream(open_unpacked(file.path, ENDINGS, spec.limits), spec.options.get("encoding")) as text:
+        feed = _Feed(lines(text, spec.limits.record_bytes))
         reader = csv.reader(feed, strict=True, **dialect)
         while feed.begin():
             try:

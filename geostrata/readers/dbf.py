@@ -44,7 +44,10 @@ class DbfNumbers:
             self._start, self._record = struct.unpack_from("<HH", header, 8)
             # The first byte of a record marks deleted ones.
             offset = 1
-            while len(entry := stream.read(_FIELD)) == _FIELD and entry[0] != _END_OF_FIELDS:
+            # Not beyond the header, however late the sign for its end comes.
+            for _ in range((self._start - _HEADER) // _FIELD):
+                if len(entry := stream.read(_FIELD)) < _FIELD or entry[0] == _END_OF_FIELDS:
+                    break
                 width, decimals = entry[16], entry[17]
                 is_number = entry[11:12] in _NUMBERS
                 # Of text fields, the second byte is a part of the width.

@@ -15,6 +15,7 @@ from geostrata.readers.errors import Refused
 from geostrata.readers.features import is_geometry_type
 from geostrata.readers.files import landed, open_file
 from geostrata.readers.json_scan import outer_members
+from geostrata.readers.limits import FileLimits
 from geostrata.readers.packing import directory, open_unpacked, packing
 from geostrata.readers.spec import FORMATS
 from geostrata.readers.text import KEEP_BYTES, encoding_of
@@ -22,7 +23,10 @@ from geostrata.readers.text import KEEP_BYTES, encoding_of
 HEAD_BYTES = 256 << 10
 _SEPARATORS = (",", ";", "\t", "|")
 _FEATURE = re.compile(r'"type"\s*:\s*"Feature"')
-_XML = re.compile(r"<(?:[?!][^>]*>\s*<|!--.*?-->\s*<)*(?:\w+:)?([A-Za-z][\w.-]*)[\s/>]", re.DOTALL)
+# In front of the first element: a declaration, comments, a document type. Each is passed over by itself: one expression for
+# all of them would try every way to share a text among them.
+_XML_PROLOG = re.compile(r"<!--.*?-->\s*|<[?!](?!--)[^>]*>\s*", re.DOTALL)
+_XML = re.compile(r"<(?:\w{1,100}:)?([A-Za-z][\w.-]{0,100})[\s/>]")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 # Of lines that may be JSON, as many are tried: the first ones may be broken.
 _TRIED_LINES = 20
@@ -42,7 +46,7 @@ def detect(path: str) -> tuple[str, dict[str, str]]:
     kind = packing(path)
     if kind == "zip" and (inner := _inner_format(path)):
         return inner, {}
-    with open_unpacked(path, _TEXT_ENDINGS) as stream:
+    with open_unpacked(path, _TEXT_ENDINGS, FileLimits()) as stream:
         head = stream.read(HEAD_BYTES)
     if file.size == 0 or not head:
         raise Refused(path, "it is empty; name a file with rows in it")
@@ -119,9 +123,17 @@ def _text_format(path: str, text: str, is_whole: bool) -> str:
         raise Refused(path, "a JSON array of objects; deliver one object a line (jsonl)")
     if text.startswith("{"):
         return _json_format(path, text, is_whole)
-    if found := _XML.match(text):
-        raise Refused(path, f"it is XML ({found[1]}), which is not read; convert it, as to GeoPackage")
+    if found := _xml_element(text):
+        raise Refused(path, f"it is XML ({found}), which is not read; convert it, as to GeoPackage")
     return _csv_or_nothing(path, text)
+
+
+def _xml_element(text: str) -> str | None:
+    at = 0
+    while found := _XML_PROLOG.match(text, at):
+        at = found.end()
+    element = _XML.match(text, at)
+    return element[1] if element else None
 
 
 def _json_format(path: str, text: str, is_whole: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 
 from geostrata.errors import GeostrataError
+from geostrata.printable import printable
 
 # What a disk, a network or a full machine says. Libraries say what is wrong with the content without a number.
 _OF_THE_MACHINE = {
@@ -38,7 +39,7 @@ class ReaderError(GeostrataError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.reason}"
+        return f"{printable(self.path)}: {printable(self.reason)}"
 
 
 # N818: what happened to the file reads better than a class of error.

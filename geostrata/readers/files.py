@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from geostrata.readers.errors import HalfWritten, Passing, Refused, in_words, is_passing
@@ -41,9 +43,13 @@ def landed(path: str | Path) -> LandedFile:
 
 
 def open_file(path: str) -> BinaryIO:
-    """The one place where a landed file is opened, so that buckets need a change here only."""
+    """The one place where a landed file is opened, so that buckets need a change here only. A pipe would be waited for."""
     with trouble_of(path):
-        return cast(BinaryIO, local_path(path).open("rb"))
+        stream = os.fdopen(os.open(local_path(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+        if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            return stream
+        stream.close()
+        raise Refused(path, "it is no file; remove it")
 
 
 def head(path: str, size: int) -> bytes:

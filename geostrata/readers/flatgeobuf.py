@@ -18,19 +18,22 @@ _MAGIC_BYTES = 8
 _COUNT_SLOT, _NODE_SIZE_SLOT = 4 + 2 * 8, 4 + 2 * 9
 _DEFAULT_NODE_SIZE = 16
 _NODE_BYTES = 40
+# A flatbuffer without a field: where its table is, and the table. A file of zeros would be all features of none.
+_SMALLEST_FEATURE = 8
 
 
 def prepare(file: LandedFile, spec: SourceSpec, folder: Path) -> OgrPlan:
-    path = unpacked(file, ENDINGS, folder)
+    path = unpacked(file, ENDINGS, folder, spec.limits)
     size = path.stat().st_size
     with path.open("rb") as stream:
         magic = stream.read(_MAGIC_BYTES)
         if not magic.startswith(MAGIC) and not (len(magic) < _MAGIC_BYTES and MAGIC.startswith(magic)):
             raise Refused(file.path, "it does not begin as FlatGeobuf does; check the source's format")
         length = stream.read(4)
-        header = stream.read(int.from_bytes(length, "little")) if len(length) == 4 else b""
-        if len(length) < 4 or len(header) < int.from_bytes(length, "little"):
+        # Compared first: Python would make room for the four gigabytes that a header may claim.
+        if len(length) < 4 or int.from_bytes(length, "little") > size - _MAGIC_BYTES - 4:
             raise _cut(file.path)
+        header = stream.read(int.from_bytes(length, "little"))
         try:
             count, node_size = _facts(header)
         except (struct.error, IndexError):
@@ -38,7 +41,7 @@ def prepare(file: LandedFile, spec: SourceSpec, folder: Path) -> OgrPlan:
         start = _MAGIC_BYTES + 4 + len(header) + _index_bytes(count, node_size)
         if start > size:
             raise _cut(file.path)
-        features = _count_features(stream, start, size)
+        features = _count_features(file.path, stream, start, size)
     if features is None or (count and features < count):
         raise _cut(file.path)
     return OgrPlan(str(path), features=count or features)
@@ -76,7 +79,7 @@ def _index_bytes(count: int, node_size: int) -> int:
     return nodes * _NODE_BYTES
 
 
-def _count_features(stream: BinaryIO, start: int, size: int) -> int | None:
+def _count_features(path: str, stream: BinaryIO, start: int, size: int) -> int | None:
     """Each feature is preceded by its length: a walk of one short read a feature. None if the last one is cut."""
     stream.seek(start)
     at, count = start, 0
@@ -85,6 +88,8 @@ def _count_features(stream: BinaryIO, start: int, size: int) -> int | None:
         if len(length) < 4:
             return None
         step = int.from_bytes(length, "little")
+        if step < _SMALLEST_FEATURE:
+            raise Refused(path, f"feature {count + 1} of the FlatGeobuf is damaged; deliver it again")
         at += 4 + step
         stream.seek(step, 1)
         count += 1

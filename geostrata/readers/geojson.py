@@ -21,7 +21,7 @@ from geostrata.readers.json_scan import (
     walk_object,
 )
 from geostrata.readers.json_values import DECODER
-from geostrata.readers.limits import LIMITS
+from geostrata.readers.limits import LIMITS, beyond
 from geostrata.readers.packing import open_unpacked
 from geostrata.readers.rows import Record, Records
 from geostrata.readers.spec import SourceSpec
@@ -36,6 +36,8 @@ _NO_SIGNS = b"0123456789+-.,: \t\r\n"
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _AS_ASCII = ("utf-8", "utf-8-sig", "ascii", "iso8859-1", "cp1252")
 _Walked = tuple[list[tuple[str, Any]], int, bool]
+# A crs in a crs in a crs: each is tried by itself.
+_TRIED_CRSS = 20
 _CRS = re.compile(r'"crs"[ \t\r\n]*:[ \t\r\n]*(?=[{n"])')
 
 
@@ -49,7 +51,7 @@ def check(file: LandedFile, spec: SourceSpec) -> None:
     """The head must be that of GeoJSON, and what was opened must be closed at the end."""
     reader = _Reader(file, spec)
     reader.close()
-    if not _is_closed(file.path, reader.encoding, b"]" if reader.is_array else b"}"):
+    if not _is_closed(file.path, spec, reader.encoding, b"]" if reader.is_array else b"}"):
         # Cut, or a feature in it has a bracket or a quote too few: only reading can tell.
         for _ in records(file, spec).rows:
             pass
@@ -57,10 +59,13 @@ def check(file: LandedFile, spec: SourceSpec) -> None:
 
 class _Reader:
     def __init__(self, file: LandedFile, spec: SourceSpec) -> None:
-        self._path, self._file = file.path, file
+        self._path, self._file, self._spec = file.path, file, spec
         self._geometry = spec.geometry_column()
-        self._stream = text_stream(open_unpacked(file.path, ENDINGS), spec.options.get("encoding"))
-        self._window = Window(self._stream)
+        self._stream = text_stream(
+            open_unpacked(file.path, ENDINGS, spec.limits), spec.options.get("encoding")
+        )
+        self._longest = spec.limits.record_bytes
+        self._window = Window(self._stream, self._longest)
         self._head: list[tuple[str, Any]] = []
         self._single: Record | None = None
         self.is_array = False
@@ -102,7 +107,7 @@ class _Reader:
         """The rows need the crs before it comes, if it comes last."""
         if self._is_crs_behind:
             try:
-                self.crs = _crs_behind_features(_tail(self._file, self.encoding))
+                self.crs = _crs_behind_features(_tail(self._file, self._spec, self.encoding))
             except BaseException:
                 self.close()
                 raise
@@ -134,8 +139,8 @@ class _Reader:
         if self._window.is_last:
             raise _cut(self._path)
         if not self._window.more() and not self._window.is_last:
-            limit = LIMITS.record_chars
-            raise Refused(self._path, f"{what} is over {limit} characters; split it, or check its quotes")
+            what = f"{what} is over {self._longest:,} characters: split it, or check its quotes"
+            raise Refused(self._path, beyond("record_bytes", what))
 
     def rows(self) -> Iterator[Record]:
         with self._stream:
@@ -170,9 +175,8 @@ class _Reader:
             except UnfinishedError as error:
                 # With the end of the file in sight, an error in front of it is one of this feature. So is a string that
                 # takes the end of the collection with it: its quote is missing.
-                is_own = error.at < len(window.text.rstrip(" \t\r\n"))
                 if window.is_last and (
-                    is_own or (error.is_in_string and _END.search(window.text, window.at))
+                    error.at < window.text_end or (error.is_in_string and window.find(_END, window.at))
                 ):
                     break
                 self._more(position)
@@ -196,12 +200,12 @@ class _Reader:
     def _end_of_broken(self) -> int | None:
         """None if that takes more of the file."""
         text, at = self._window.text, self._window.at
-        following = _FEATURE.search(text, at + 1)
+        following = self._window.find(_FEATURE, at + 1)
         end, perhaps = end_of_broken(text, at, following.start() if following else len(text))
         if end is None and following:
             return following.start()
         if end is None and self._window.is_last:
-            last = _END.search(text, at)
+            last = self._window.find(_END, at)
             return last.start() if last else perhaps
         return end
 
@@ -239,11 +243,11 @@ def _cut(path: str) -> HalfWritten:
     return HalfWritten(path, "the GeoJSON ends in the middle; left for the next run")
 
 
-def _is_closed(path: str, encoding: str, closing: bytes) -> bool:
+def _is_closed(path: str, spec: SourceSpec, encoding: str, closing: bytes) -> bool:
     """Do brackets and quotes come out even, and is the last sign the closing one? A look at every byte, a twentieth of the
     time that reading takes."""
     depth, is_inside, held, last = 0, 0, b"", closing
-    for piece in _pieces(path, encoding):
+    for piece in _pieces(path, spec, encoding):
         last = piece.rstrip(b" \t\r\n")[-1:] or last
         signs = (held + piece).translate(None, _NO_SIGNS)
         held = b""
@@ -258,9 +262,9 @@ def _is_closed(path: str, encoding: str, closing: bytes) -> bool:
     return depth == 0 and not is_inside and last == closing
 
 
-def _pieces(path: str, encoding: str) -> Iterator[bytes]:
+def _pieces(path: str, spec: SourceSpec, encoding: str) -> Iterator[bytes]:
     """The content in an encoding in which a sign of JSON is that byte, and no part of another."""
-    with open_unpacked(path, ENDINGS) as stream:
+    with open_unpacked(path, ENDINGS, spec.limits) as stream:
         if codecs.lookup(encoding).name in _AS_ASCII:
             while piece := stream.read(LIMITS.chunk_bytes):
                 yield piece
@@ -270,9 +274,9 @@ def _pieces(path: str, encoding: str) -> Iterator[bytes]:
                 yield part.encode(errors="replace")
 
 
-def _tail(file: LandedFile, encoding: str = "utf-8") -> str:
+def _tail(file: LandedFile, spec: SourceSpec, encoding: str = "utf-8") -> str:
     """The last piece of the content. A packed file is unpacked once for it, and nothing of it is kept."""
-    with open_unpacked(file.path, ENDINGS) as stream:
+    with open_unpacked(file.path, ENDINGS, spec.limits) as stream:
         if stream.seekable():
             stream.seek(max(0, file.size - LIMITS.tail_bytes))
             data = stream.read()
@@ -286,7 +290,7 @@ def _tail(file: LandedFile, encoding: str = "utf-8") -> str:
 
 def _crs_behind_features(tail: str) -> str | None:
     """A `crs` in front of the last brace. That it is the outermost one is made sure of at the end of reading."""
-    for match in reversed(list(_CRS.finditer(tail))):
+    for match in list(_CRS.finditer(tail))[: -_TRIED_CRSS - 1 : -1]:
         try:
             value, end = DECODER.raw_decode(tail, match.end())
         except (ValueError, RecursionError):

@@ -10,6 +10,7 @@ from typing import Any
 
 from geostrata.readers.errors import HalfWritten, Refused
 from geostrata.readers.files import LandedFile, local_path
+from geostrata.readers.limits import LIMITS
 from geostrata.readers.ogr_plan import OgrPlan, unpacked
 from geostrata.readers.spec import SourceSpec
 
@@ -17,12 +18,14 @@ ENDINGS = (".gpkg",)
 MAGIC = b"SQLite format 3\0"
 # The second one: what Python's sqlite3 says of a damaged schema may hold bytes of it.
 _DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+# Of the layers, so many are named.
+_TOLD = 20
 _LAYERS = ("features", "attributes", "aspatial")
 _OWN_TABLES = ("gpkg_", "rtree_", "sqlite_")
 
 
 def prepare(file: LandedFile, spec: SourceSpec, folder: Path) -> OgrPlan:
-    path = unpacked(file, ENDINGS, folder)
+    path = unpacked(file, ENDINGS, folder, spec.limits)
     with path.open("rb") as stream:
         header = stream.read(100)
     size = path.stat().st_size
@@ -44,7 +47,10 @@ def prepare(file: LandedFile, spec: SourceSpec, folder: Path) -> OgrPlan:
 
 
 def _opened(path: Path) -> closing[sqlite3.Connection]:
-    return closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True))
+    database = sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)
+    # The schema is the file's, and so are the functions that its views call.
+    database.execute("pragma trusted_schema = off")
+    return closing(database)
 
 
 def _layer(file: LandedFile, spec: SourceSpec, path: Path) -> str:
@@ -54,7 +60,7 @@ def _layer(file: LandedFile, spec: SourceSpec, path: Path) -> str:
         words = " ".join(str(error).split())[:200]
         raise Refused(file.path, f"the GeoPackage is damaged ({words}); deliver it again") from None
     wanted = spec.options.get("layer")
-    names = ", ".join(layers) or "none"
+    names = ", ".join(layers[:_TOLD]) or "none"
     if wanted is not None:
         if wanted not in tables:
             raise Refused(file.path, f"layer {wanted} is not in it; option layer must be one of: {names}")
@@ -72,11 +78,17 @@ def _layers(path: Path) -> tuple[list[str], list[str]]:
     """All tables, and those that are layers to GDAL. Not asked of GDAL, which can't be told then that the file is immutable:
     of a GeoPackage in WAL mode it would leave two files beside the landed one."""
     with _opened(path) as database:
-        query = "select name from sqlite_master where type in ('table', 'view')"
-        tables = {str(name).lower(): str(name) for (name,) in database.execute(query)}
-        contents = database.execute("select table_name, data_type from gpkg_contents").fetchall()
+        query = "select name, type from sqlite_master where type in ('table', 'view')"
+        listed = database.execute(query).fetchmany(LIMITS.layers)
+        tables = {str(name).lower(): str(name) for name, _ in listed}
+        # GDAL asks them too. A view may be endless; as a layer it is bounded like any table.
+        for name, kind in listed:
+            if kind == "view" and str(name).lower().startswith(_OWN_TABLES[0]):
+                raise sqlite3.DatabaseError(f"{name} is a view, not a table")
+        query = "select table_name, data_type from gpkg_contents"
+        contents = database.execute(query).fetchmany(LIMITS.layers)
         query = "select table_name from gpkg_geometry_columns"
-        spatial = {str(name).lower() for (name,) in database.execute(query)}
+        spatial = {str(name).lower() for (name,) in database.execute(query).fetchmany(LIMITS.layers)}
         query = "select count(*) from gpkg_extensions where extension_name = 'gdal_aspatial'"
         has_extension = "gpkg_extensions" in tables and database.execute(query).fetchone()[0]
     kinds = {str(name): str(kind) for name, kind in contents}

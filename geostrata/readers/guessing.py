@@ -16,9 +16,9 @@ _FITTERS: dict[str, Fitter] = {kind: fitter(arrow_type("sample", kind)) for kind
 # 007 is a code, not the number seven.
 _CODE = re.compile(r"[+-]?0[0-9]")
 _WKT = re.compile(
-    r"\s*(?:SRID=(\d+);)?\s*(?:(?:MULTI)?(?:POINT|LINESTRING|POLYGON|CURVE|SURFACE)|GEOMETRYCOLLECTION"
+    r"(?:SRID=(\d{1,9});\s*)?(?:(?:MULTI)?(?:POINT|LINESTRING|POLYGON|CURVE|SURFACE)|GEOMETRYCOLLECTION"
     r"|CIRCULARSTRING|COMPOUNDCURVE|CURVEPOLYGON|POLYHEDRALSURFACE|TIN|TRIANGLE)"
-    r"\s*(?:Z|M|ZM)?\s*(?:\(|EMPTY)",
+    r"\s*(?:(?:Z|M|ZM)\s*)?(?:\(|EMPTY)",
     re.IGNORECASE,
 )
 _HEX = re.compile(r"0[01](?:[0-9a-fA-F]{2}){8,}")
@@ -100,13 +100,15 @@ def geometry_encoding(value: Any, srids: set[int]) -> str | None:
         return "geojson" if "coordinates" in dict(value) else None
     if type(value) is not str:
         return None
+    # Of blanks in front, an expression would try every way to share them between its parts.
+    value = value.lstrip()
     if match := _WKT.match(value):
         if match[1]:
             srids.add(int(match[1]))
         return "wkt"
     if value.startswith(("00", "01")) and _HEX.fullmatch(value):
         return "hex" if _wkb(bytes.fromhex(value[:18]), srids) else None
-    return "geojson" if value.lstrip().startswith("{") and '"coordinates"' in value else None
+    return "geojson" if value.startswith("{") and '"coordinates"' in value else None
 
 
 def _wkb(first: bytes, srids: set[int]) -> str | None:

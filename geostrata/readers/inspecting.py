@@ -13,7 +13,7 @@ from geostrata.readers.detecting import HEAD_BYTES, detect, guess_latin
 from geostrata.readers.errors import Refused
 from geostrata.readers.files import LandedFile, landed
 from geostrata.readers.guessing import ColumnGuess, geometry_of, key_of, lonlat_of
-from geostrata.readers.limits import LIMITS
+from geostrata.readers.limits import LIMITS, FileLimits
 from geostrata.readers.reading import read
 from geostrata.readers.rows import Record
 from geostrata.readers.spec import EXTRAS, SourceSpec
@@ -151,6 +151,8 @@ def _ogr_columns(file: LandedFile, name: str, options: dict[str, str]) -> dict[s
 def _facts(name: str, options: dict[str, str], sample: _Sample, files: int) -> SourceFacts:
     types = {column: sample.types.get(column, guess.spark_type) for column, guess in sample.guesses.items()}
     types = {**sample.types, **types}
+    if len(types) > (most := FileLimits().columns):
+        raise Refused("the sample", f"its files have {len(types):,} columns in all, and {most:,} are read")
     geometry = geometry_of(sample.guesses)
     lonlat = None if geometry else lonlat_of(types)
     if name in ("geojson", "geojsonl"):

@@ -11,7 +11,6 @@ from geostrata.readers.features import feature_record
 from geostrata.readers.files import LandedFile
 from geostrata.readers.json_scan import BLANKS, BrokenError, UnfinishedError, walk_object
 from geostrata.readers.json_values import DECODER, Members
-from geostrata.readers.limits import LIMITS
 from geostrata.readers.packing import check_whole, open_unpacked
 from geostrata.readers.rows import Record, Records
 from geostrata.readers.spec import SourceSpec
@@ -43,7 +42,7 @@ def check(file: LandedFile, spec: SourceSpec) -> None:
     """Only what it is packed in can be wrong: a line that is no JSON is a row."""
     endings = FEATURE_ENDINGS if spec.format == "geojsonl" else ENDINGS
     next(_lines(file, spec, endings), None)
-    check_whole(file.path, endings)
+    check_whole(file.path, endings, spec.limits)
 
 
 def _chain(first: Record, rest: Iterator[Record]) -> Iterator[Record]:
@@ -52,14 +51,14 @@ def _chain(first: Record, rest: Iterator[Record]) -> Iterator[Record]:
 
 
 def _lines(file: LandedFile, spec: SourceSpec, endings: tuple[str, ...]) -> Iterator[tuple[int, str, int]]:
-    with text_stream(open_unpacked(file.path, endings), spec.options.get("encoding")) as text:
-        numbered = lines(text)
+    with text_stream(open_unpacked(file.path, endings, spec.limits), spec.options.get("encoding")) as text:
+        numbered = lines(text, spec.limits.record_bytes)
         first = next(((n, line, cut) for n, line, cut in numbered if line.strip(_BLANK)), None)
         if first is None:
             return
         every = _chain_lines(first, numbered)
         if first[1].lstrip(_BLANK).startswith(_SEPARATOR):
-            every = _sequences(every)
+            every = _sequences(every, spec.limits.record_bytes)
         for number, line, cut in every:
             if stripped := line.strip(_BLANK + _SEPARATOR):
                 yield number, stripped, cut
@@ -72,7 +71,7 @@ def _chain_lines(
     yield from rest
 
 
-def _sequences(every: Iterator[tuple[int, str, int]]) -> Iterator[tuple[int, str, int]]:
+def _sequences(every: Iterator[tuple[int, str, int]], longest: int) -> Iterator[tuple[int, str, int]]:
     """Records from separator to separator. One that can't be read that way falls back into its lines."""
     held: list[tuple[int, str, int]] = []
     chars = 0
@@ -84,7 +83,7 @@ def _sequences(every: Iterator[tuple[int, str, int]]) -> Iterator[tuple[int, str
         for part in parts:
             yield from _joined(held)
             held, chars = [(number, part, cut)], len(part)
-        if chars > LIMITS.record_chars:
+        if chars > longest:
             yield from held
             held, chars = [], 0
     yield from _joined(held)

@@ -44,9 +44,12 @@ class UnfinishedError(Exception):
 class Window:
     """The part of a text that is being looked at. Memory is bounded by the largest record, not by the file."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO, longest: int) -> None:
+        self._stream, self._longest = stream, longest
         self.text = ""
+        # Where searches of the whole text ended: a broken feature may be followed by a million others.
+        self._found: dict[re.Pattern[str], re.Match[str] | None] = {}
+        self._text_end: int | None = None
         self.at = 0
         self.is_last = False
 
@@ -54,13 +57,27 @@ class Window:
         """Drop what was read and read on; False at the end. What is held doubles, so that a long record is
         looked at a few times, not a thousand times."""
         held = len(self.text) - self.at
-        if self.is_last or held > LIMITS.record_chars:
+        if self.is_last or held > self._longest:
             return False
         piece = self._stream.read(max(LIMITS.chunk_bytes, held))
         self.is_last = not piece
         self.text = self.text[self.at :] + piece
         self.at = 0
+        self._found, self._text_end = {}, None
         return not self.is_last
+
+    def find(self, pattern: re.Pattern[str], at: int) -> re.Match[str] | None:
+        """The first match from `at` on, which only grows: what was found further on is still the first one."""
+        if pattern not in self._found or ((last := self._found[pattern]) and last.start() < at):
+            self._found[pattern] = pattern.search(self.text, at)
+        return self._found[pattern]
+
+    @property
+    def text_end(self) -> int:
+        """Where the text ends but for blanks."""
+        if self._text_end is None:
+            self._text_end = len(self.text.rstrip(" \t\r\n"))
+        return self._text_end
 
     def peek(self) -> str:
         """The next character that is no blank, or '' at the end."""
@@ -161,7 +178,10 @@ def outer_members(text: str) -> dict[str, str | None]:
             depth -= 1
             if depth <= 0:
                 break
-        elif depth == 1 and sign.startswith('"') and len(sign) > 1:
+        elif sign == '"':
+            # Without its partner: nor has any quote behind it one, and each would be looked for to the end.
+            break
+        elif depth == 1 and sign.startswith('"'):
             if BLANKS.sub("", text[at : token.start()]) == ":":
                 found[name] = sign[1:-1]
             else:

@@ -10,6 +10,7 @@ from zipfile import ZipInfo
 from geostrata.readers.dbf import DbfNumbers
 from geostrata.readers.errors import Refused
 from geostrata.readers.files import LandedFile, local_path
+from geostrata.readers.limits import FileLimits
 from geostrata.readers.packing import only_member, open_member, packing
 
 
@@ -33,7 +34,7 @@ class RawShapes(Protocol):
         """By feature, the bytes of its geometry; without those that have none."""
 
 
-def unpacked(file: LandedFile, endings: tuple[str, ...], folder: Path) -> Path:
+def unpacked(file: LandedFile, endings: tuple[str, ...], folder: Path, limits: FileLimits) -> Path:
     """The file itself, or the one in its zip, unpacked: GDAL jumps about in it. Under a name of ours, since GDAL and pyogrio
     read more into a path than its name: what stands behind a `!` would be looked for in an archive."""
     kind = packing(file.path)
@@ -43,11 +44,11 @@ def unpacked(file: LandedFile, endings: tuple[str, ...], folder: Path) -> Path:
     elif kind == "gzip":
         raise Refused(file.path, f"a {endings[0]} file in gzip; deliver it plain or in a zip")
     else:
-        extract(file.path, only_member(file.path, endings), target)
+        extract(file.path, only_member(file.path, endings), target, limits)
     return target
 
 
-def extract(path: str, entry: ZipInfo, target: Path) -> None:
-    with open_member(path, entry) as source, target.open("wb") as copy:
+def extract(path: str, entry: ZipInfo, target: Path, limits: FileLimits) -> None:
+    with open_member(path, entry, limits) as source, target.open("wb") as copy:
         while piece := source.read(1 << 20):
             copy.write(piece)

@@ -13,11 +13,13 @@ from pathlib import PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from geostrata.readers.errors import HalfWritten, Refused
-from geostrata.readers.files import head, open_file
-from geostrata.readers.limits import LIMITS
+from geostrata.readers.files import head, local_path, open_file, trouble_of
+from geostrata.readers.limits import LIMITS, FileLimits, beyond
 
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _EMPTY_ZIP = b"PK\x05\x06"
+# Of the others zipfile unpacks all that it has read at once: a gigabyte out of 657 bytes of bzip2.
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 @contextmanager
@@ -94,36 +96,62 @@ def only_member(path: str, endings: tuple[str, ...]) -> zipfile.ZipInfo:
     raise Refused(path, f"the zip must hold one file ending in {' or '.join(endings)}, it holds {names}")
 
 
-def open_member(path: str, entry: zipfile.ZipInfo) -> BinaryIO:
+def open_member(path: str, entry: zipfile.ZipInfo, limits: FileLimits) -> BinaryIO:
+    if entry.compress_type not in _METHODS:
+        method = entry.compress_type
+        raise Refused(
+            path, f"the archive can't be unpacked (method {method}); deliver it without password, as deflate"
+        )
     archive: zipfile.ZipFile | None = None
     with _damage(path), packing_trouble(path):
         archive = zipfile.ZipFile(open_file(path))
-        return cast(BinaryIO, _Unpacked(path, archive.open(entry), archive))
+        return cast(BinaryIO, _Unpacked(path, archive.open(entry), archive, limits))
     raise AssertionError
 
 
-def open_unpacked(path: str, endings: tuple[str, ...]) -> BinaryIO:
+def open_unpacked(path: str, endings: tuple[str, ...], limits: FileLimits) -> BinaryIO:
     """The content, whatever it is packed in. Reading it raises HalfWritten and Refused, nothing of zlib."""
     kind = packing(path)
     if kind == "zip":
-        return open_member(path, only_member(path, endings))
+        return open_member(path, only_member(path, endings), limits)
     stream = open_file(path)
     if kind == "gzip":
-        return cast(BinaryIO, _Unpacked(path, gzip.GzipFile(fileobj=stream, mode="rb"), stream))
+        return cast(BinaryIO, _Unpacked(path, gzip.GzipFile(fileobj=stream, mode="rb"), stream, limits))
     return stream
 
 
-def check_whole(path: str, endings: tuple[str, ...]) -> None:
+def check_whole(path: str, endings: tuple[str, ...], limits: FileLimits) -> None:
     """Unpack what is packed, and keep nothing: a cut shows at the end only, and so does the zip's checksum."""
     if packing(path) is not None:
-        with open_unpacked(path, endings) as stream:
+        with open_unpacked(path, endings, limits) as stream:
             while stream.read(LIMITS.chunk_bytes):
                 pass
 
 
+class Unpacking:
+    """Counts what comes out of a file, and refuses the file when that is too much, by itself or for the file's size."""
+
+    def __init__(self, path: str, limits: FileLimits) -> None:
+        self._path, self._limits = path, limits
+        with trouble_of(path):
+            self._size = local_path(path).stat().st_size
+        self._bytes = 0
+
+    def add(self, count: int) -> None:
+        self._bytes += count
+        if self._bytes > self._limits.unpacked_bytes:
+            what = f"it unpacks to more than {self._limits.unpacked_bytes:,} bytes"
+            raise Refused(self._path, beyond("unpacked_bytes", what))
+        ratio = self._limits.unpacked_ratio
+        if self._bytes > max(LIMITS.ratio_from_bytes, ratio * self._size):
+            what = f"its {self._size:,} bytes unpack to more than {ratio} times as many"
+            raise Refused(self._path, beyond("unpacked_ratio", what))
+
+
 class _Unpacked(io.RawIOBase):
-    def __init__(self, path: str, inner: Any, outer: Any) -> None:
+    def __init__(self, path: str, inner: Any, outer: Any, limits: FileLimits) -> None:
         self._path, self._inner, self._outer = path, inner, outer
+        self._sizes = Unpacking(path, limits)
 
     def readable(self) -> bool:
         return True
@@ -131,6 +159,7 @@ class _Unpacked(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         with _damage(self._path), packing_trouble(self._path):
             data = self._inner.read(len(buffer))
+        self._sizes.add(len(data))
         buffer[: len(data)] = data
         return len(data)
 

@@ -15,7 +15,7 @@ from geostrata.readers import crs as crss
 from geostrata.readers.columns import ColumnPlan
 from geostrata.readers.errors import HalfWritten, Refused
 from geostrata.readers.files import LandedFile, open_file
-from geostrata.readers.limits import LIMITS
+from geostrata.readers.limits import LIMITS, beyond
 from geostrata.readers.spec import SourceSpec
 
 MAGIC = b"PAR1"
@@ -70,8 +70,14 @@ def open_parquet(file: LandedFile, stream: BinaryIO) -> pq.ParquetFile | None:
 
 def _plan(file: LandedFile, spec: SourceSpec, opened: pq.ParquetFile) -> ColumnPlan:
     with _damage(file.path):
-        schema = opened.schema_arrow
-        return ColumnPlan(file.path, spec, schema.names, schema.types)
+        schema, rows = opened.schema_arrow, opened.metadata.num_rows
+    # The schema's own columns are few where one of them is nested a thousand times.
+    leaves = opened.metadata.num_columns
+    if leaves > spec.limits.columns:
+        raise Refused(file.path, beyond("columns", f"it has {leaves:,} columns"))
+    if rows > spec.limits.rows:
+        raise Refused(file.path, beyond("rows", f"it has {rows:,} rows"))
+    return ColumnPlan(file.path, spec, schema.names, schema.types)
 
 
 def _group(file: LandedFile, opened: pq.ParquetFile, group: int) -> Iterator[pa.RecordBatch]:
@@ -135,7 +141,7 @@ def _field_crs(opened: pq.ParquetFile, column: str | None) -> str | None:
             extension = (field.metadata or {}).get(b"ARROW:extension:metadata")
             try:
                 facts = json.loads(extension) if extension else {}
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(facts, dict) and "crs" in facts:
                 return crss.from_projjson(facts["crs"])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from geostrata.readers import csv_rows, flatgeobuf, geojson, geopackage, json_lines, ogr, parquet, rows
+from geostrata.readers.bounds import bounded
 from geostrata.readers.errors import Refused
 from geostrata.readers.files import LandedFile, head, unchanged
 from geostrata.readers.rows import Records
@@ -65,7 +66,7 @@ def read(file: LandedFile, spec: SourceSpec) -> Iterator[pa.RecordBatch]:
     """The rows of a file. Keep them only if no error follows: a cut file may show only at its end."""
     with unchanged(file):
         if file.size:
-            yield from FORMATS[spec.format].batches(file, spec)
+            yield from bounded(file, spec, FORMATS[spec.format].batches(file, spec))
 
 
 def check(file: LandedFile, spec: SourceSpec) -> None:

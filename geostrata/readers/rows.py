@@ -12,7 +12,7 @@ from geostrata.readers.column_types import arrow_type
 from geostrata.readers.errors import Refused
 from geostrata.readers.fitting import MISFIT, fitter
 from geostrata.readers.json_values import json_text
-from geostrata.readers.limits import LIMITS
+from geostrata.readers.limits import LIMITS, beyond
 from geostrata.readers.spec import CORRUPT, CRS, EXTRAS, POSITION, RESCUED, SourceSpec
 from geostrata.readers.text import printable
 
@@ -84,8 +84,8 @@ class _Layout:
 
 class _Builder:
     def __init__(self, path: str, spec: SourceSpec, crs: str | None) -> None:
-        self._path, self._policy = path, spec.schema_policy
-        self._crs = None if crs is None else printable(crs)
+        self._path, self._policy, self._most = path, spec.schema_policy, spec.limits.columns
+        self._crs = None if crs is None else checked_crs(path, crs)
         self._schema = output_schema(spec)
         self._names = list(spec.declared)
         self._optional = set(spec.optional)
@@ -114,7 +114,9 @@ class _Builder:
     def add(self, record: Record) -> None:
         values: list[Any] = [None] * len(self._names)
         corrupt, rescued = record.corrupt, None
-        if corrupt is None:
+        if corrupt is None and len(record.names) > self._most:
+            corrupt = beyond("columns", f"{record.position}: a record of {len(record.names):,} fields")
+        elif corrupt is None:
             try:
                 rescued = self._place(record, values)
                 self._has_record = True
@@ -152,7 +154,7 @@ class _Builder:
         taken = {at for at in found if at >= 0}
         if len(taken) < sum(at >= 0 for at in found):
             # A property and a member of one name: the property is the column.
-            found = [-1 if at in found[:place] else at for place, at in enumerate(found)]
+            found = [at if is_first else -1 for at, is_first in zip(found, _firsts(found), strict=True)]
         for place, name in enumerate(names):
             at = self._match.find(name)
             if found[place] < 0 and at is not None and at not in taken:
@@ -160,7 +162,10 @@ class _Builder:
                 found[place] = at
             elif at is None and self._policy == "strict" and place < len(names) - record.members:
                 raise new_column(self._path, name, record.position)
-        labels = [f"feature.{name}" if name in names[:place] else name for place, name in enumerate(names)]
+        labels = [
+            name if is_first else f"feature.{name}"
+            for name, is_first in zip(names, _firsts(names), strict=True)
+        ]
         self._seen |= taken
         if len(self._layouts) >= _KNOWN_LAYOUTS:
             self._layouts.clear()
@@ -188,6 +193,21 @@ class _Builder:
         batch = pa.RecordBatch.from_arrays([*arrays, *extras.values()], schema=self._schema)
         self._clear()
         return batch
+
+
+def _firsts(items: Iterable[Any]) -> Iterator[bool]:
+    """Of each item whether it is the first of its kind."""
+    seen = set()
+    for item in items:
+        yield item not in seen
+        seen.add(item)
+
+
+def checked_crs(path: str, crs: str) -> str:
+    """Every row carries it: a megabyte of it would be four gigabytes a batch."""
+    if len(crs) > LIMITS.crs_chars:
+        raise Refused(path, f"the text of its CRS has {len(crs):,} characters; declare the CRS by its code")
+    return printable(crs)
 
 
 def missing_column(path: str, name: str) -> Refused:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from geostrata.printable import printable
 from geostrata.readers.dbf import DbfNumbers
 from geostrata.readers.errors import HalfWritten, Refused
 from geostrata.readers.files import LandedFile, local_path
@@ -24,6 +25,7 @@ _PARTS = (".shp", ".shx", ".dbf", ".prj", ".cpg")
 _LONGEST_PRJ = 1 << 20
 # Where the number of points is in lines and polygons, and in multipoints; each also with Z and with M.
 _POINT_COUNT = {**dict.fromkeys((3, 5, 13, 15, 23, 25, 31), 40), **dict.fromkeys((8, 18, 28), 36)}
+_SHX_AT_ONCE = 1 << 16
 _SHP_HEADER, _SHX_RECORD, _DBF_HEADER, _DBF_LANGUAGE = 100, 8, 32, 29
 
 
@@ -102,6 +104,8 @@ def _beside(file: LandedFile, folder: Path) -> dict[str, Path]:
     for other in main.parent.iterdir():
         ending = other.suffix.lower()
         if ending in _PARTS and (other.stem == main.stem or other == main):
+            if other != main:
+                _check_part(file.path, other)
             link = folder / f"content{ending}"
             if not link.exists():
                 link.symlink_to(other.resolve())
@@ -109,6 +113,16 @@ def _beside(file: LandedFile, folder: Path) -> dict[str, Path]:
     if ".shp" not in parts:
         raise Refused(file.path, "a shapefile ends in .shp or .zip; name that part of it")
     return parts
+
+
+def _check_part(path: str, part: Path) -> None:
+    """Not listed by itself: a pipe would never end, and a link may lead to what nobody delivered."""
+    if not part.is_file():
+        raise Refused(path, f"{printable(part.name)} beside it is no file; remove it")
+    if part.is_symlink() and not part.resolve().is_relative_to(part.parent.resolve()):
+        raise Refused(
+            path, f"{printable(part.name)} beside it is a link out of its folder; deliver the file itself"
+        )
 
 
 def _as_utf8(prj: Path) -> Path:
@@ -138,7 +152,7 @@ def _from_zip(file: LandedFile, spec: SourceSpec, folder: Path) -> dict[str, Pat
         ending = PurePosixPath(entry.filename).suffix.lower()
         if ending in _PARTS and _stem(entry) == _stem(mains[0]) and ending not in parts:
             parts[ending] = folder / f"content{ending}"
-            extract(file.path, entry, parts[ending])
+            extract(file.path, entry, parts[ending], spec.limits)
     return parts
 
 
@@ -165,17 +179,18 @@ def _indexed(file: LandedFile, parts: dict[str, Path]) -> int:
     main_size = parts[".shp"].stat().st_size
     with parts[".shx"].open("rb") as stream:
         header = stream.read(_SHP_HEADER)
-        entries = stream.read()
-    if len(header) < _SHP_HEADER or len(header) + len(entries) < _promised(header):
-        raise _cut(file.path, ".shx")
-    entries = entries[: len(entries) // _SHX_RECORD * _SHX_RECORD]
-    count = 0
-    for offset, length in struct.iter_unpack(">ii", entries):
-        count += 1
-        if 2 * (offset + length) + 8 > main_size:
-            raise HalfWritten(
-                file.path, f"its .shx has record {count} behind the end of the .shp; left for the next run"
-            )
+        if len(header) < _SHP_HEADER or parts[".shx"].stat().st_size < _promised(header):
+            raise _cut(file.path, ".shx")
+        count = 0
+        while entries := stream.read(_SHX_RECORD * _SHX_AT_ONCE):
+            entries = entries[: len(entries) // _SHX_RECORD * _SHX_RECORD]
+            for offset, length in struct.iter_unpack(">ii", entries):
+                count += 1
+                if 2 * (offset + length) + 8 > main_size:
+                    raise HalfWritten(
+                        file.path,
+                        f"its .shx has record {count} behind the end of the .shp; left for the next run",
+                    )
     return count
 
 

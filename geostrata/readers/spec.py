@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from geostrata.errors import GeostrataError
+from geostrata.readers.limits import FileLimits
 
 FORMATS = (
     "csv",
@@ -38,6 +39,7 @@ class SourceSpec:
     options: dict[str, str] = field(default_factory=dict)
     schema_policy: str = "rescue"
     optional: tuple[str, ...] = ()
+    limits: FileLimits = field(default_factory=FileLimits)
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from geostrata.errors import GeostrataError
-from geostrata.readers.limits import LIMITS
+from geostrata.readers.limits import LIMITS, beyond
 
 # Longest first: UTF-32's mark begins with UTF-16's.
 _MARKS = (
@@ -66,13 +66,13 @@ def text_stream(stream: BinaryIO, option: str | None) -> io.TextIOWrapper:
     return io.TextIOWrapper(buffered, encoding, errors=KEEP_BYTES, newline="")
 
 
-def lines(text: io.TextIOWrapper) -> Iterator[tuple[int, str, int]]:
+def lines(text: io.TextIOWrapper, longest: int) -> Iterator[tuple[int, str, int]]:
     """Number from 1, the line with its end, and how many characters were cut off an endless one."""
     number = 0
-    while line := text.readline(LIMITS.record_chars):
+    while line := text.readline(longest):
         number += 1
         cut = 0
-        if len(line) >= LIMITS.record_chars and not line.endswith(("\n", "\r")):
+        if len(line) >= longest and not line.endswith(("\n", "\r")):
             cut = len(line) - LIMITS.excerpt_chars
             line = line[: LIMITS.excerpt_chars]
             while rest := text.readline(LIMITS.chunk_bytes):
@@ -83,4 +83,4 @@ def lines(text: io.TextIOWrapper) -> Iterator[tuple[int, str, int]]:
 
 
 def excerpt(line: str, cut: int) -> str:
-    return f"{line} ... and {cut} more characters: too long for a record"
+    return f"{line} ... " + beyond("record_bytes", f"and {cut} more characters: too long for a record")

@@ -10,7 +10,11 @@
         {{ return(relation) }}
     {%- endif -%}
     {%- set declared = _declared_source(source_name, table_name) -%}
-    {%- set listing = adapter.call_python('list_landed_files', source=declared) -%}
+    {%- set listed = adapter.call_python('list_landed_files', source=declared) -%}
+    {%- set listing = listed.files -%}
+    {%- for message in listed.messages -%}
+        {%- do log(message, info=true) -%}
+    {%- endfor -%}
     {%- if not listing -%}
         {%- set why = 'there is no folder ' if listing is none else 'no file lies in ' -%}
         {%- do log(declared.name ~ ': ' ~ why ~ declared.location ~ ', nothing to load', info=true) -%}

@@ -7,14 +7,13 @@ from geostrata.errors import GeostrataError
 from geostrata.readers import LandedFile
 
 
-def list_landed_files(spark: Any, source: dict[str, Any]) -> list[list[Any]] | None:
-    """[path, bytes, time and time of the last change in milliseconds] of each file of the source; none if there is no such folder."""
-    found = landing.list_files(landing.Declaration.of(**source), landing.Storage.of_session(spark))
-    return (
-        None
-        if found is None
-        else [[file.path, file.size, file.modified_ms, file.changed_ms] for file in found]
-    )
+def list_landed_files(spark: Any, source: dict[str, Any]) -> dict[str, Any]:
+    """[path, bytes, time and time of the last change in milliseconds] of each file of the source, none if there is no such folder; and what
+    is to be told of the others."""
+    declared, skipped = landing.Declaration.of(**source), list[str]()
+    found = landing.list_files(declared, landing.Storage.of_session(spark), skipped)
+    files = found and [[file.path, file.size, file.modified_ms, file.changed_ms] for file in found]
+    return {"files": files, "messages": landing.skipped_message(declared, skipped)}
 
 
 def plan_landed_rows(

@@ -12,7 +12,7 @@ import pytest
 import shapely
 
 from geostrata.geometry import coordinate_systems, crs_registry, examine, examine_points
-from geostrata.geometry.coordinate_systems import coordinate_system
+from geostrata.geometry.coordinate_systems import _remembered, coordinate_system
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -129,7 +129,7 @@ def test_a_crs_is_built_once() -> None:
 
 
 def test_the_network_stays_off() -> None:
-    coordinate_system.cache_clear()
+    _remembered.cache_clear()
     pyproj.network.set_network_enabled(True)
     try:
         coordinate_system("EPSG:27700")

@@ -115,8 +115,8 @@ def test_a_field_larger_than_pythons_limit(tmp_path: Path) -> None:
 def test_an_endless_line_is_one_corrupt_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from geostrata.readers import limits, text
 
-    monkeypatch.setattr(text, "LIMITS", limits.Limits(record_chars=100, excerpt_chars=10, chunk_bytes=64))
-    rows = read_csv(tmp_path, f"a,b,c\n{'y' * 1000},1,2\nx,1,2\n")
+    monkeypatch.setattr(text, "LIMITS", limits.Limits(excerpt_chars=10, chunk_bytes=64))
+    rows = read_csv(tmp_path, f"a,b,c\n{'y' * 1000},1,2\nx,1,2\n", limits=limits.FileLimits(record_bytes=100))
     assert rows[0]["_corrupt_record"].startswith("yyyyyyyyyy ... and 995 more characters")
     assert values(rows)[1] == ("x", 1, 2.0)
 
