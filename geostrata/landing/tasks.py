@@ -100,7 +100,7 @@ def delivered_rows(
         try:
             with local_copy(file, storage) as local:
                 if delivery.fingerprint is None:
-                    delivery = replace(delivery, fingerprint=_fingerprint(local))
+                    delivery = replace(delivery, fingerprint=fingerprint(local))
                 for batch in read(local, spec):
                     spool.add(batch)
         except ReplacedMeanwhile:

@@ -104,6 +104,9 @@ class Project:
     def table_location(self, relation: Any) -> str:
         return f"file:/{str(relation).replace('.', '/')}"
 
+    def check_properties(self, relation: Any, properties: dict[str, str]) -> None:
+        pass
+
     def delta_properties(self, _: Any) -> dict[str, str]:
         return self.properties
 

@@ -181,7 +181,9 @@ def test_every_model_has_a_parent(manifest: dict[str, Any]) -> None:
 
 def test_no_refresh_empties_what_cannot_be_made_again(manifest: dict[str, Any]) -> None:
     """By what a table is, not by its name: a new log that forgets to say so is found."""
-    tables = [node for node in models(manifest) if node["config"]["materialized"] not in ("view", "ephemeral")]
+    tables = [
+        node for node in models(manifest) if node["config"]["materialized"] not in ("view", "ephemeral")
+    ]
 
     def reads(node: Node, kind: str) -> bool:
         return any(parent.startswith(kind) for parent in node["depends_on"]["nodes"])
