@@ -6,8 +6,20 @@ import re
 from typing import Any
 
 from geostrata.history import guards, layers, removal
-from geostrata.history.layers import CHECKED, FOREIGN, KEYS, LANDED, ROWS, STRAY, VALUES, Table
-from geostrata.history.removal import Request, Step
+from geostrata.history.layers import (
+    CHECKED,
+    ENTITY,
+    FOREIGN,
+    GONE,
+    KEYS,
+    LANDED,
+    ROWS,
+    STRAY,
+    VALUES,
+    Request,
+    Table,
+)
+from geostrata.history.removal import Step
 
 _FILES_TOLD = 20
 
@@ -58,6 +70,13 @@ def _register(spark: Any, request: Request, tables: list[Table]) -> None:
         for table in held
     ]
     (checked,) = (table for table in held if table.role == CHECKED)
+    # What a model says in its own words, such as a name in capitals, is found by them.
+    entity = [table for table in tables if table.role == ENTITY and "_row_id" in table.columns]
+    parts += [
+        f"select _row_id from {table.name} inner join {VALUES} on string(`{request.column}`) = value"
+        for table in entity
+        if request.column in table.columns
+    ]
     # What a run that was killed has left half done.
     parts += [
         f"select judged._row_id from {checked.name} as judged left semi join {table.name} as landed"
@@ -71,6 +90,12 @@ def _register(spark: Any, request: Request, tables: list[Table]) -> None:
     keys = f"select distinct string(`{request.key_column}`) as value from {checked.name} left semi join {ROWS} using (_row_id)"
     whole = keys if request.column != request.key_column else f"select value from {VALUES}"
     spark.sql(whole).localCheckpoint().createOrReplaceTempView(KEYS)
+    lost = [
+        f"select distinct string(`{request.key_column}`) as value from {table.name} left semi join {ROWS} using (_row_id)"
+        for table in entity
+        if request.key_column in table.columns
+    ]
+    spark.sql(lost[0] if lost else keys).localCheckpoint().createOrReplaceTempView(GONE)
 
 
 def _word(value: str) -> str | None:
@@ -111,7 +136,7 @@ def _landed_files(files: list[str]) -> list[str]:
     more = [f"  and {len(files) - _FILES_TOLD:,} more"] if len(files) > _FILES_TOLD else []
     told = [f"  {file}" for file in files[:_FILES_TOLD]]
     return [
-        "Files as they landed are not touched. Remove it there, or a full refresh lands it again:",
+        "Files as they landed still hold it. A full refresh leaves it out, a file that is delivered again lands it again:",
         *told,
         *more,
     ]
@@ -121,5 +146,5 @@ def _until_vacuum(steps: list[Step]) -> str:
     names = ", ".join(step.table.name for step in steps)
     return (
         f"Earlier versions hold it until VACUUM deletes their files (`geostrata maintain apply`, once the retention has "
-        f"passed): {names}. Gold that only counts it is computed anew by the next dbt build."
+        f"passed): {names}. The next dbt build computes what rests on it: gold that counts it, and older versions that count again."
     )

@@ -8,8 +8,7 @@ from typing import Any
 from geostrata.errors import GeostrataError
 from geostrata.history import layers
 from geostrata.history.commits import author_of
-from geostrata.history.layers import AUDIT, CHECKED, LANDED, ROWS, Table
-from geostrata.history.removal import Request
+from geostrata.history.layers import AUDIT, CHECKED, LANDED, ROWS, Request, Table
 from geostrata.history.versions import history_sql
 
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from geostrata.errors import GeostrataError
+
 LANDED, CHECKED, ENTITY, AUDIT, COPY = "landed", "checked", "entity", "audit", "copy"
 # Told of, not touched: tables of other entities, and those that no model makes, such as backups.
 FOREIGN, STRAY = "foreign", "stray"
 # Emptied last, and first what is built from the others: a run that is killed half-way finds the rest once more.
 ORDER = (AUDIT, COPY, ENTITY, LANDED, CHECKED, FOREIGN, STRAY)
-# Views of the session: ids of landed rows, values of the column, keys of the entity.
-ROWS, VALUES, KEYS = "forgotten_rows", "forgotten_values", "forgotten_keys"
+# Views of the session: ids of landed rows, values of the column, keys of these rows, and keys that the entity's table loses.
+ROWS, VALUES, KEYS, GONE = "forgotten_rows", "forgotten_values", "forgotten_keys", "forgotten_entities"
 PROVENANCE = (
     "_source_file",
     "_source_mtime",
@@ -29,6 +31,23 @@ PROVENANCE = (
     "_row_id",
 )
 _RAW_TEXT = ("_corrupt_record", "_rescued")
+
+
+@dataclass(frozen=True)
+class Request:
+    entity: str
+    key_column: str
+    column: str
+    value: str
+    reason: str
+
+    def check(self) -> None:
+        if not self.value.strip():
+            raise GeostrataError(f"forget: which {self.column}? The key is empty")
+        if not self.reason.strip():
+            raise GeostrataError("forget: a reason is needed, such as the number of the request")
+        if self.value in self.reason:
+            raise GeostrataError("forget: the reason is kept, so it must not name what is to be forgotten")
 
 
 @dataclass(frozen=True)
@@ -59,32 +78,49 @@ def has_value(table: Table, column: str, word: str | None) -> str:
     return f"({' or '.join(found)}) and not {is_marked(mark_column(table))}"
 
 
-def removal(table: Table, column: str, entity: str, note: str) -> str | None:
+def removal(table: Table, request: Request, note: str) -> str | None:
     """The statement that takes the rows out; None if nothing in the table can be told to be theirs."""
     if table.role in (LANDED, CHECKED):
         return _emptied(table, note)
-    condition = matching(table, column, entity)
+    condition = matching(table, request)
     return condition and f"merge into {table.name} as target using {condition} when matched then delete"
 
 
-def matching(table: Table, column: str, entity: str) -> str | None:
-    """`<view> as source on <condition>` of the rows to go."""
+def matching(table: Table, request: Request) -> str | None:
+    """`<relation> as source on <condition>` of the rows to go."""
+    by_value = f"{VALUES} as source on string(target.`{request.column}`) = source.value"
+    has_value = request.column in table.columns
     if table.role == AUDIT:
-        return f"{KEYS} as source on target.entity = '{entity}' and target.entity_key = source.value"
-    if column in table.columns:
-        return f"{VALUES} as source on string(target.`{column}`) = source.value"
-    if table.role in (LANDED, CHECKED, ENTITY) and "_row_id" in table.columns:
-        return f"{ROWS} as source on target._row_id = source._row_id"
+        return f"{KEYS} as source on target.entity = '{request.entity}' and target.entity_key = source.value"
+    if "_row_id" in table.columns and table.role != FOREIGN:
+        # By the value too: a copy may be older than the ids.
+        ids = f"select _row_id from {ROWS}"
+        if has_value:
+            ids += f" union select target._row_id from {table.name} as target inner join {by_value}"
+        return f"({ids}) as source on target._row_id = source._row_id"
+    if has_value:
+        return by_value
+    if request.key_column in table.columns and table.role in (COPY, STRAY):
+        # Made of the entity's rows without what was searched for. Of a key that has an older version, the next build makes it again.
+        return f"{GONE} as source on string(target.`{request.key_column}`) = source.value"
     return None
+
+
+def emptied_row(columns: Iterable[str], note: str) -> dict[str, str]:
+    """What stands in the columns of a landed row that was forgotten, in SQL; all others stay."""
+    return {
+        name: note if name == "_corrupt_record" else "null"
+        for name in columns
+        if name not in (*PROVENANCE, "_file_problem")
+    }
 
 
 def _emptied(table: Table, note: str) -> str:
     if table.role == LANDED:
-        kept: Iterable[str] = (*PROVENANCE, "_file_problem")
-        given = {"_corrupt_record": f"'{note}'"}
+        values = emptied_row(table.columns, f"'{note}'")
     else:
-        kept = PROVENANCE
-        given = {
+        values = dict.fromkeys((name for name in table.columns if name not in PROVENANCE), "null")
+        values |= {
             "is_deleted": "false",
             "is_repaired": "false",
             # A file that was refused stays refused: what it replaced must not go.
@@ -94,7 +130,7 @@ def _emptied(table: Table, note: str) -> str:
             "explanation": f"'{note}'",
             "landed_value": f"'{note}'",
         }
-    changes = [f"`{name}` = {given.get(name, 'null')}" for name in table.columns if name not in kept]
+    changes = [f"`{name}` = {values[name]}" for name in table.columns if name in values]
     return (
         f"merge into {table.name} as target using {ROWS} as source on target._row_id = source._row_id"
         f" and not {is_marked('target.' + mark_column(table))}"

@@ -14,26 +14,9 @@ from typing import Any
 from geostrata.errors import GeostrataError
 from geostrata.history import layers
 from geostrata.history.commits import FORGET
-from geostrata.history.layers import CHECKED, LANDED, ROWS, Table
+from geostrata.history.layers import CHECKED, LANDED, ROWS, Request, Table
 
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-
-
-@dataclass(frozen=True)
-class Request:
-    entity: str
-    key_column: str
-    column: str
-    value: str
-    reason: str
-
-    def check(self) -> None:
-        if not self.value.strip():
-            raise GeostrataError(f"forget: which {self.column}? The key is empty")
-        if not self.reason.strip():
-            raise GeostrataError("forget: a reason is needed, such as the number of the request")
-        if self.value in self.reason:
-            raise GeostrataError("forget: the reason is kept, so it must not name what is to be forgotten")
 
 
 @dataclass(frozen=True)
@@ -64,7 +47,7 @@ def _count(spark: Any, table: Table, request: Request) -> int:
             f" where not {layers.is_marked('target.' + layers.mark_column(table))}"
         )
     else:
-        found = layers.matching(table, request.column, request.entity)
+        found = layers.matching(table, request)
         if found is None:
             return 0
         condition = found
@@ -80,7 +63,7 @@ def apply(spark: Any, request: Request, steps: list[Step], log: str) -> None:
     try:
         for step in steps:
             note = layers.mark(request_id)
-            statement = step.statement or layers.removal(step.table, request.column, request.entity, note)
+            statement = step.statement or layers.removal(step.table, request, note)
             with _writable(spark, step.table.name):
                 spark.sql(str(statement)).collect()
             _record(spark, request, request_id, step, log)

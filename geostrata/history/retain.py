@@ -8,8 +8,8 @@ from typing import Any
 
 from geostrata.errors import GeostrataError
 from geostrata.history import guards, layers, removal
-from geostrata.history.layers import CHECKED, ENTITY, FOREIGN, LANDED, ROWS, Table
-from geostrata.history.removal import Request, Step
+from geostrata.history.layers import CHECKED, ENTITY, FOREIGN, LANDED, ROWS, Request, Table
+from geostrata.history.removal import Step
 
 
 @dataclass(frozen=True)

@@ -84,12 +84,17 @@
 {%- endmacro %}
 
 
-{# Keys of all rows, old and new, of the files that have new rows: a version of a file that lacks a key touches it as well. #}
+{#
+  Keys of all rows, old and new, of the files that have new rows: a version of a file that lacks a key touches it as well. And keys that
+  changed rows had before: of a row that `forget` has emptied, the next older version counts.
+#}
 {% macro _touched_keys(checked, key) -%}
     (
         select {{ key }} as touched_key
         from {{ checked }}
         left semi join {{ changed_values(checked, '_source_file', 'touched_file') }} as files
             on _source_file = touched_file
+        union all
+        select touched_key from {{ changed_values(checked, key, 'touched_key') }}
     )
 {%- endmacro %}

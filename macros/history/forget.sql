@@ -24,12 +24,25 @@
         {%- endfor -%}
         {%- do roles.update({other ~ '_checked': 'checked' if is_it else 'foreign', other: 'entity' if is_it else 'foreign'}) -%}
     {%- endfor -%}
+    {# Only what is built from the entity's tables can hold its rows. A column of that name elsewhere is of something else. #}
+    {%- set related = [] -%}
+    {%- for node in graph.nodes.values() if entity is none or roles.get(node.name, 'foreign') != 'foreign' -%}
+        {%- do related.append(node.unique_id) -%}
+    {%- endfor -%}
+    {%- for _ in graph.nodes -%}
+        {%- set further = [] -%}
+        {%- for node in graph.nodes.values() if node.unique_id not in related and node.resource_type in ['model', 'snapshot'] -%}
+            {%- do further.append(node.unique_id) if node.depends_on.nodes | select('in', related) | list -%}
+        {%- endfor -%}
+        {%- if not further -%} {%- break -%} {%- endif -%}
+        {%- do related.extend(further) -%}
+    {%- endfor -%}
     {%- set tables = [] -%}
     {%- for node in graph.nodes.values() if node.resource_type in ['model', 'snapshot'] -%}
         {%- if node.config.materialized not in ['view', 'ephemeral'] and node.config.enabled -%}
             {%- do tables.append({
                 'name': api.Relation.create(schema=node.schema, identifier=node.alias) | string,
-                'role': roles.get(node.name, 'copy'),
+                'role': roles.get(node.name, 'copy' if node.unique_id in related else 'foreign'),
             }) -%}
         {%- endif -%}
     {%- endfor -%}

@@ -45,7 +45,9 @@
         {%- do adapter.forget_noted(declared.name) -%}
     {%- endif -%}
     {%- do adapter.note_change(declared.name, plan.files > 0) -%}
-    {{ return(_landed_rows_sql(view)) }}
+    {%- set forgotten = adapter.call_python('forgotten_rows', table=present.render(), landed=view, view=view ~ '_forgotten')
+        if loaded_by is none and present and present.is_delta -%}
+    {{ return(_without_forgotten(_landed_rows_sql(view), forgotten)) }}
 {% endmacro %}
 
 
@@ -81,6 +83,19 @@
                 left(md5(concat_ws('@', _source_file, unix_millis(_source_mtime), _delivery)), 16), '-', _source_row
             ) as _row_id
         from {{ view }}
+    )
+{%- endmacro %}
+
+
+{# A full refresh reads files that still hold what was forgotten (`dbt run-operation forget`): it stays so. #}
+{% macro _without_forgotten(rows, forgotten) -%}
+    {%- if not forgotten -%} {{ return(rows) }} {%- endif -%}
+    (
+        select /*+ broadcast(forgotten) */
+            {{ forgotten.columns | join(', ') }}
+        from {{ rows }} as landed
+        left join {{ forgotten.view }} as forgotten
+            on {{ forgotten.condition }}
     )
 {%- endmacro %}
 

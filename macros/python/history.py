@@ -9,7 +9,7 @@ from dbt.adapters.sedona.errors import one_line
 from dbt.adapters.sedona.python_macros import returns
 
 from geostrata.errors import GeostrataError
-from geostrata.history import commits, forget, removal, retain, versions
+from geostrata.history import commits, forget, layers, retain, versions
 
 
 @returns("string")
@@ -87,7 +87,7 @@ def forget_key(
     spark: Any, request: dict[str, str], tables: list[dict[str, str]], log: str, apply: bool
 ) -> str:
     """Shows, or does, what takes a key out of every table; returns what is to be said."""
-    return forget.run(spark, removal.Request(**request), tables, log, apply)
+    return forget.run(spark, layers.Request(**request), tables, log, apply)
 
 
 def retain_rows(spark: Any, rules: list[dict[str, Any]], log: str, apply: bool) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 from geostrata import landing
 from geostrata.errors import GeostrataError
+from geostrata.history import refresh
 from geostrata.readers import LandedFile
 
 
@@ -39,6 +40,11 @@ def plan_landed_rows(
         declared = declared.with_columns(plan.new_columns)
     landing.landed_rows(spark, declared, plan.deliveries).createOrReplaceTempView(view)
     return {"files": len(plan.deliveries), "messages": plan.messages, "is_settled": plan.is_settled}
+
+
+def forgotten_rows(spark: Any, table: str, landed: str, view: str) -> dict[str, Any] | None:
+    """Makes a view of the rows of a bronze table that were forgotten; how the same rows are left empty when they are read again."""
+    return refresh.forgotten_rows(spark, table, spark.table(landed).columns, view)
 
 
 def _columns_since(spark: Any, source: dict[str, Any], table: str | None) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import shapely
 import yaml
 from deltalake import DeltaTable
 from lifecycle_bench import LifecycleBench
@@ -57,6 +58,7 @@ class Project:
 
     def __init__(self, bench: LifecycleBench, folder: Path) -> None:
         self.bench, self.folder = bench, folder
+        self.also: tuple[str, ...] = ()
         for name in COPIED:
             shutil.copytree(ROOT / name, folder / name)
         for layer, names in OTHERS.items():
@@ -77,11 +79,13 @@ class Project:
     def land(self, days: int) -> None:
         demo.generate(self.bench.state / "landing", scale=0.01, seed=7, days=days)
 
-    def build(self) -> None:
+    def build(self, *arguments: str) -> None:
         self.dbt(
             "build",
             "--select",
             *BUILT,
+            *self.also,
+            *arguments,
             "--exclude-resource-type",
             "test",
             "--exclude-resource-type",
@@ -300,6 +304,143 @@ def vacuum(project: Project) -> None:
                 spark.sql(f"vacuum delta.`{path}` retain 0 hours")
     finally:
         spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
+
+
+# Versions of parcels in the order of their days: use, whether it is a deletion.
+PLANTED = {
+    "F-back": [("meadow", False), ("orchard", False)],
+    "F-gone": [("orchard", False)],
+    "F-past": [("orchard", False), ("meadow", False)],
+    "F-undeleted": [("meadow", False), ("orchard", True)],
+    "F-twice": [("meadow", False), ("orchard", False), ("orchard", False)],
+}
+# Built from silver, with neither the column nor the row's id.
+LABELS = """
+{{ config(incremental_strategy='merge', unique_key='parcel_id', contract={'enforced': false}) }}
+select parcel_id, concat(parcel_id, ' ', land_use) as label from {{ new_rows(ref('parcels')) }}
+"""
+# Of another subject, with a column of the same name.
+USES = """
+{{ config(materialized='table', contract={'enforced': false}) }}
+select explode(array('orchard', 'meadow')) as land_use
+"""
+FORGOTTEN_BY_USE = ("silver.parcels", "gold.parcel_labels")
+
+
+def plant(project: Project) -> None:
+    """One file per day, so that a version is a row of its own file."""
+    days = max(len(versions) for versions in PLANTED.values())
+    for day in range(days):
+        given = {key: versions[day] for key, versions in PLANTED.items() if day < len(versions)}
+        features = [
+            {
+                "type": "Feature",
+                "properties": {
+                    "parcel_id": key,
+                    "land_use": use,
+                    "assessed_value": 1000.0 * number + day,
+                    "updated_at": f"2026-02-0{day + 1}T00:00:00Z",
+                    "is_deleted": is_deleted,
+                    "crs": "EPSG:4326",
+                },
+                "geometry": shapely.geometry.mapping(
+                    shapely.box(16 + number / 100, 48, 16.005 + number / 100, 48.005)
+                ),
+            }
+            for number, key in enumerate(PLANTED)
+            if key in given
+            for use, is_deleted in [given[key]]
+        ]
+        file = project.bench.state / f"landing/parcels/geojson/planted_{day}.geojson"
+        file.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    project.build()
+
+
+def planted(project: Project, name: str) -> dict[str, Any]:
+    return {row["parcel_id"]: row for row in project.rows(name) if str(row["parcel_id"]).startswith("F-")}
+
+
+def without_run(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What does not differ between two runs over the same."""
+    left_out = ("_ingested_at", "_batch_id")
+    return sorted(
+        ({name: value for name, value in row.items() if name not in left_out} for row in rows), key=repr
+    )
+
+
+def logs(project: Project) -> dict[str, list[dict[str, Any]]]:
+    folder = ROOT / "models/ops/logs"
+    return {f"ops.{file.stem}": project.rows(f"ops.{file.stem}") for file in folder.glob("*.sql")}
+
+
+def test_what_is_forgotten_by_any_column_is_gone_and_the_rest_is_as_if_it_had_never_landed(
+    project: Project,
+) -> None:
+    (project.folder / "models/gold/parcel_labels.sql").write_text(LABELS)
+    (project.folder / "models/gold/uses.sql").write_text(USES)
+    project.also = ("parcel_labels", "uses", "path:models/ops/logs", "extents")
+    plant(project)
+    assert planted(project, "silver.parcels").keys() == {"F-back", "F-gone", "F-past", "F-twice"}
+    values = {row["land_use"]: row for row in project.rows("gold.uses")}
+    project.operation(
+        "forget", entity="parcels", key="orchard", column="land_use", reason="request 5", apply=True
+    )
+    held = [
+        (name, row)
+        for name in project.tables()
+        if not name.startswith("tried.")
+        for row in project.rows(name)
+        if "orchard" in repr(row) and name != "gold.uses"
+    ]
+    assert held == []
+    # Rows of another subject are none of its.
+    assert {row["land_use"]: row for row in project.rows("gold.uses")} == values
+
+    project.build()
+    expected = {"F-back": ("meadow", 0.0), "F-past": ("meadow", 2001.0)}
+    expected |= {"F-undeleted": ("meadow", 3000.0), "F-twice": ("meadow", 4000.0)}
+    found = {
+        key: (row["land_use"], row["assessed_value"])
+        for key, row in planted(project, "silver.parcels").items()
+    }
+    assert found == expected
+    assert balanced(project)
+    # gold.parcel_values never takes rows away: what was deleted on another day is in it until it is refreshed.
+    assert planted(project, "gold.parcel_values").keys() == expected.keys()
+    kept = {name: without_run(project.rows(name)) for name in FORGOTTEN_BY_USE}
+    ledger = project.ledger()
+
+    # The files still hold it, and a full refresh reads them: it comes to the same, and nobody forgets who asked for it.
+    planted_rows(project)
+    before, versions = logs(project), without_run(project.rows("history.parcels_history"))
+    assert all(before.values())
+    project.build("--full-refresh")
+    project.dbt("seed", "--full-refresh")
+    project.dbt("snapshot")
+    after = logs(project)
+    for name, rows in before.items():
+        assert [row for row in rows if row not in after[name]] == [], name
+    assert without_run(project.rows("history.parcels_history")) == versions
+    assert {name: without_run(project.rows(name)) for name in FORGOTTEN_BY_USE} == kept
+    assert project.ledger() == ledger
+    assert "orchard" not in repr(project.rows("bronze.raw_parcels_geojson"))
+
+
+def planted_rows(project: Project) -> None:
+    """A row in each log that has none, in whatever columns it has."""
+    spark = project.bench.spark()
+    for name, rows in logs(project).items():
+        if not rows:
+            columns = spark.table(name).columns
+            spark.sql(f"insert into {name} ({columns[0]}) values ('planted')")
+
+
+def balanced(project: Project) -> bool:
+    return all(
+        account["missing"] == account["counted_twice"] == 0
+        and account["landed"] == account["accepted"] + account["quarantined"] + account["superseded"]
+        for account in project.ledger().values()
+    )
 
 
 def test_rows_that_are_too_old_expire(project: Project) -> None:

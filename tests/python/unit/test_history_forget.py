@@ -9,11 +9,12 @@ import pytest
 from geostrata.errors import GeostrataError
 from geostrata.history import layers
 from geostrata.history.forget import _word
-from geostrata.history.layers import AUDIT, CHECKED, COPY, ENTITY, LANDED, Table
-from geostrata.history.removal import Request
+from geostrata.history.layers import AUDIT, CHECKED, COPY, ENTITY, FOREIGN, LANDED, Request, Table
 from geostrata.history.retain import Rule
 
 KEY = "P-17"
+REQUEST = Request("parcels", "parcel_id", "parcel_id", KEY, "request 17")
+BY_USE = Request("parcels", "parcel_id", "land_use", "orchard", "request 17")
 COLUMNS = ("parcel_id", "land_use", "_corrupt_record", "_file_problem", "_source_file", "_row_id")
 
 
@@ -33,7 +34,7 @@ def test_requests_that_are_refused(value: str, reason: str, said: str) -> None:
 @pytest.mark.parametrize("role", [LANDED, CHECKED, ENTITY, AUDIT, COPY])
 def test_no_statement_names_the_key(role: str) -> None:
     columns = (*COLUMNS, "failed_expectations", "landed_value", "entity", "entity_key")
-    statement = layers.removal(Table("a.table", role, columns), "parcel_id", "parcels", layers.mark("an-id"))
+    statement = layers.removal(Table("a.table", role, columns), REQUEST, layers.mark("an-id"))
     assert statement is not None
     assert KEY not in statement
     verb = "update set" if role in (LANDED, CHECKED) else "delete"
@@ -41,16 +42,27 @@ def test_no_statement_names_the_key(role: str) -> None:
 
 
 def test_a_landed_row_keeps_where_it_came_from() -> None:
-    statement = layers.removal(Table("bronze.raw", LANDED, COLUMNS), "parcel_id", "parcels", "the mark")
+    statement = layers.removal(Table("bronze.raw", LANDED, COLUMNS), REQUEST, "the mark")
     assert statement is not None
     changes = statement.split("update set ")[1]
     assert changes == "`parcel_id` = null, `land_use` = null, `_corrupt_record` = 'the mark'"
 
 
 def test_a_table_that_knows_nothing_of_it_is_left_alone() -> None:
-    assert (
-        layers.removal(Table("gold.counts", COPY, ("zone_id", "events")), "parcel_id", "parcels", "") is None
-    )
+    assert layers.removal(Table("gold.counts", COPY, ("zone_id", "events")), REQUEST, "") is None
+
+
+def test_copies_are_found_by_all_that_tells_their_rows_apart() -> None:
+    def by(role: str, *columns: str) -> str | None:
+        return layers.matching(Table("a.table", role, columns), BY_USE)
+
+    # The id of the landed row finds it, whatever else the copy kept of it; a copy without both goes by the keys that silver loses.
+    assert "forgotten_rows" in str(by(COPY, "parcel_id", "_row_id"))
+    both = str(by(COPY, "land_use", "_row_id"))
+    assert "forgotten_rows" in both
+    assert "forgotten_values" in both
+    assert "forgotten_entities" in str(by(COPY, "parcel_id", "label"))
+    assert by(FOREIGN, "parcel_id", "_row_id") is None
 
 
 def test_a_number_is_not_looked_for_in_raw_text() -> None:
