@@ -36,6 +36,7 @@ _DEFINITION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _GROWTH_DEGREES = 1.0
+_ROUNDING_DEGREES = 1e-9
 # A step for each degree of a box around the globe: around a pole the extremes lie at multiples of 90 degrees.
 _STEPS = 359
 _ROUND_TRIP_RELATIVE, _ROUND_TRIP_M = 1e-6, 1e-3
@@ -53,6 +54,8 @@ class CoordinateSystem:
     # Where coordinates can be; None if nobody says: then they must survive the way to EPSG:4326 and back.
     box: Box | None = None
     metres: float = 1.0
+    # Of longitude, in the units of a geographic CRS; None of others.
+    half_turn: float | None = None
 
     @property
     def is_known(self) -> bool:
@@ -64,6 +67,8 @@ class CoordinateSystem:
             lon, lat = x, y
         else:
             lon, lat = self.transformer.transform(x, y)
+            # PROJ's rounding leaves the map at 180 degrees.
+            lon = np.where(np.abs(np.abs(lon) - 180) < _ROUNDING_DEGREES, np.clip(lon, -180, 180), lon)
         is_within = (np.abs(lon) <= 180) & (np.abs(lat) <= 90)
         if self.box is not None:
             west, south, east, north = self.box
@@ -155,7 +160,8 @@ def _build(name: str) -> CoordinateSystem:
         raise _UnknownError(f"has no transformation to {TARGET}") from None
     metres = flat.axis_info[0].unit_conversion_factor or 1.0
     box = _angles(flat) if flat.is_geographic else _area_in(transformer, _area(flat, name))
-    return CoordinateSystem(printable(name), None, transformer, _is_north_first(flat), box, metres)
+    half_turn = (box[2] if box else 180.0) if flat.is_geographic else None
+    return CoordinateSystem(printable(name), None, transformer, _is_north_first(flat), box, metres, half_turn)
 
 
 def _crs(name: str) -> tuple[Any, str]:
@@ -254,7 +260,12 @@ def _inner_points(transformer: Any, area: Any) -> tuple[Floats, Floats]:
 def _grown(west: float, south: float, east: float, north: float) -> Box:
     south, north = max(south - _GROWTH_DEGREES, -90.0), min(north + _GROWTH_DEGREES, 90.0)
     if west <= east:
-        return max(west - _GROWTH_DEGREES, -180.0), south, min(east + _GROWTH_DEGREES, 180.0), north
+        grown = west - _GROWTH_DEGREES, east + _GROWTH_DEGREES
+        if grown[1] - grown[0] >= 360 or (grown[0] < -180 and grown[1] > 180):
+            return -180.0, south, 180.0, north
+        # An area that ends at 180 degrees is grown like any other: beyond it.
+        west, east = ((side + 180) % 360 - 180 if abs(side) > 180 else side for side in grown)
+        return west, south, east, north
     # Across the antimeridian: a gap that closes leaves the whole globe.
     west, east = west - _GROWTH_DEGREES, east + _GROWTH_DEGREES
     return (west, south, east, north) if west > east else (-180.0, south, 180.0, north)

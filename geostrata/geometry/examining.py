@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import shapely
 
-from geostrata.geometry.arrays import Floats, Ints, Objects, objects
+from geostrata.geometry import antimeridian
+from geostrata.geometry.arrays import Flags, Floats, Ints, Objects, objects
 from geostrata.geometry.coordinate_systems import TARGET
-from geostrata.geometry.declaring import declared
+from geostrata.geometry.declaring import Declared, declared
 from geostrata.geometry.decoding import as_values, coordinates, decode
 from geostrata.geometry.placing import Placed, check_axis_order, place
 from geostrata.geometry.results import GEOMETRY_TYPES, Results
@@ -49,9 +50,11 @@ def _examined(landed: Objects, crs: Objects, axis_order: str, wants_repair: bool
 
     of_rows = declared(crs, decoded.srids)
     placed = place(xy, rows, of_rows, axis_order)
-    in_target = _moved(geometries, rows, placed, validity)
+    cuts, is_unsure = _cut(geometries, rows, placed, of_rows, axis_order, validity)
+    in_target = _moved(geometries, rows, placed, validity, cuts)
 
     types = GEOMETRY_TYPES[shapely.get_type_id(geometries)]
+    types[list(cuts)] = GEOMETRY_TYPES[shapely.get_type_id(list(cuts.values()))] if cuts else None
     for row in np.flatnonzero(is_empty):
         problems[row] = f"{types[row]} is empty"
     _note(problems, validity.problems)
@@ -72,13 +75,35 @@ def _examined(landed: Objects, crs: Objects, axis_order: str, wants_repair: bool
         crs=of_rows.names(),
         is_crs_known=of_rows.is_known(),
         is_within_crs=placed.is_within,
+        is_side_known=~is_unsure,
         geometry=_wkb(in_target, placed),
         problem=problems,
         excerpt=decoded.excerpts,
     )
 
 
-def _moved(geometries: Objects, rows: Ints, placed: Placed, validity: Validity) -> Objects:
+def _cut(
+    geometries: Objects, rows: Ints, placed: Placed, of_rows: Declared, axis_order: str, validity: Validity
+) -> tuple[dict[int, Any], Flags]:
+    """Of rows that cross the antimeridian their geometries in EPSG:4326; and which rows may cross it, or not."""
+    cuts: dict[int, Any] = {}
+    is_unsure = np.zeros(len(geometries), dtype=bool)
+    is_open = placed.is_within & validity.is_valid & (shapely.get_dimensions(geometries) > 0)
+    is_projected = np.array([system.half_turn is None for system in of_rows.systems])[of_rows.codes]
+    for row in antimeridian.suspects(placed.lon_lat, rows, is_projected).tolist():
+        if is_open[row]:
+            system = of_rows.systems[of_rows.codes[row]]
+            is_swapped = axis_order == "authority" and system.is_north_first
+            found, is_sure = antimeridian.cut(geometries[row], system, is_swapped)
+            is_unsure[row] = not is_sure
+            if found is not None:
+                cuts[row] = found
+    return cuts, is_unsure
+
+
+def _moved(
+    geometries: Objects, rows: Ints, placed: Placed, validity: Validity, cuts: dict[int, Any]
+) -> Objects:
     """The geometries in EPSG:4326, where they could be placed. What was valid must be so there too."""
     is_moved = placed.is_moved & placed.is_within
     if not is_moved.any():
@@ -86,6 +111,8 @@ def _moved(geometries: Objects, rows: Ints, placed: Placed, validity: Validity) 
     moved = np.flatnonzero(is_moved)
     lon_lat: Floats = placed.lon_lat if is_moved.all() else placed.lon_lat[is_moved[rows]]
     found = shapely.set_coordinates(geometries[moved], lon_lat)
+    for row, shape in cuts.items():
+        found[np.searchsorted(moved, row)] = shape
     was_valid = np.flatnonzero(validity.is_valid[moved])
     found[was_valid] = validity.check(moved[was_valid], found[was_valid], target=TARGET)
     in_target = geometries.copy()

@@ -62,6 +62,7 @@ def _examined(xy: Floats, crs: Objects, axis_order: str) -> Results:
         crs=of_rows.names(),
         is_crs_known=of_rows.is_known(),
         is_within_crs=placed.is_within,
+        is_side_known=np.ones(len(xy), dtype=bool),
         geometry=_wkb(placed.lon_lat[placed.is_within[rows]], placed.is_within),
         problem=problems,
         excerpt=_excerpts(xy),

@@ -20,6 +20,7 @@ _TYPES = {
     "crs": "string",
     "is_crs_known": "boolean",
     "is_within_crs": "boolean",
+    "is_side_known": "boolean",
     "geometry": "binary",
     "problem": "string",
     "excerpt": "string",
@@ -57,6 +58,8 @@ class Results:
     crs: Objects
     is_crs_known: Flags
     is_within_crs: Flags
+    # Of the antimeridian.
+    is_side_known: Flags
     geometry: Objects
     problem: Objects
     excerpt: Objects
@@ -76,6 +79,7 @@ class Results:
             "crs": self.crs,
             "is_crs_known": pd.array(self.is_crs_known, dtype="boolean"),
             "is_within_crs": _nullable(self.is_within_crs, placed),
+            "is_side_known": _nullable(self.is_side_known, placed),
             "geometry": self.geometry,
             "problem": self.problem,
             "excerpt": self.excerpt,

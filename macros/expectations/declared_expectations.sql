@@ -19,7 +19,8 @@
         ) }}
     {%- endfor -%}
     {%- set missing = [] -%}
-    {%- for name in needed if name not in names -%}
+    {# A shape that may be a band around the world meets everything on its way: one who wants it says so. #}
+    {%- for name in needed + ['antimeridian_clear'] if name not in names -%}
         {%- do missing.append({'name': name}) -%}
     {%- endfor -%}
     {{ return(always + declared + missing) }}

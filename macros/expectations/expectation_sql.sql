@@ -78,6 +78,12 @@
             'explanation': "concat('CRS ', examined.crs, ' is not among " ~ expectation.get('crs', []) | join(', ') ~ "')",
         },
         'coordinates_within_crs': {'check': 'examined.is_within_crs', 'explanation': 'examined.problem'},
+        'antimeridian_clear': {
+            'check': 'examined.is_side_known',
+            'explanation': _quoted(
+                'an edge spans more than 180 degrees of longitude, so it may cross the antimeridian or go around the world; cut it at 180 degrees'
+            ),
+        },
         'within_extent': {
             'parameters': ['extent', 'tolerance'],
             'check': "case when extent.extent is null then raise_error('" ~ no_extent ~ "')"

@@ -281,6 +281,9 @@ def test_coordinates_are_those_of_proj(crs: str) -> None:
     for found in (of_points, of_values, line):
         assert found["is_within_crs"].all(), found["problem"][0]
         coordinates = shapely.get_coordinates(shapely.from_wkb(found["geometry"]))
+        if found is line and line["geometry_type"][0] == "MultiLineString":
+            # Cut at the antimeridian, with vertices there: in its order, all others are the line's own.
+            coordinates = coordinates[np.isin(coordinates, np.column_stack([lon, lat])).all(axis=1)]
         assert np.array_equal(coordinates, np.column_stack([lon, lat]))
 
 
