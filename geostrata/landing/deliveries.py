@@ -31,6 +31,8 @@ class Delivery:
     number: int = 0
     fingerprint: str | None = None
     loaded_ms: int = 0
+    # False of one that was refused: it takes nobody's place.
+    is_accepted: bool = True
 
 
 def label(path: str, spec: SourceSpec) -> str:
@@ -69,6 +71,10 @@ class Known:
     @property
     def paths(self) -> set[str]:
         return set(self._of)
+
+    @property
+    def accepted(self) -> set[str]:
+        return {name for name, seen in self._of.items() if any(one.is_accepted for one in seen)}
 
     def last(self, name: str) -> Delivery | None:
         return self._of[name][-1] if name in self._of else None

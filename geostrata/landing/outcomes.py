@@ -12,6 +12,7 @@ from geostrata.readers.errors import Passing, in_words, is_passing
 from geostrata.readers.rows import NameMatch
 
 SOUND, LEFT, REFUSED = "sound", "left", "refused"
+EMPTY = "it is empty"
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ def outcome_of(file: LandedFile, spec: SourceSpec, storage: Storage = ENVIRONMEN
         if is_bucket(file.path) and spec.schema_policy != "additive":
             touch(file, storage)
             return Outcome(SOUND)
+        if not file.size:
+            return Outcome(REFUSED, EMPTY, fingerprint=f"{file.size}-")
         with local_copy(file, storage) as local:
             # It goes through the whole file: what the disk can't give now shows before anything is loaded.
             content = fingerprint(local)

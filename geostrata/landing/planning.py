@@ -9,7 +9,7 @@ from typing import Any
 from geostrata.errors import GeostrataError
 from geostrata.landing.declaration import Declaration
 from geostrata.landing.deliveries import Delivery, Known, label
-from geostrata.landing.outcomes import LEFT, REFUSED, Outcome
+from geostrata.landing.outcomes import LEFT, REFUSED, SOUND, Outcome
 from geostrata.printable import printable
 from geostrata.readers import LandedFile
 
@@ -166,12 +166,16 @@ def plan(
         chosen = new_deliveries(declared, listing, known, {*changed, *released})
     if not chosen.files:
         return chosen
-    sound = without_left(declared, chosen, outcomes(spark, declared, chosen.files))
+    found = outcomes(spark, declared, chosen.files)
     if is_refresh and not may_drop_missing:
-        kept = {one.file.path for one in sound.deliveries}
-        left = {label(file.path, declared.spec) for file in chosen.files if file.path not in kept}
-        _refuse_loss(declared, sorted(left & known.paths), "can't be read now", "Run again when they can")
-    return sound
+        lost = {label(path, declared.spec) for path, outcome in found.items() if outcome.kind != SOUND}
+        _refuse_loss(
+            declared,
+            sorted(lost & known.accepted),
+            "were read before and can't be now",
+            "Mend or replace them",
+        )
+    return without_left(declared, chosen, found)
 
 
 def _changed_content(

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from geostrata.landing.deliveries import Delivery, fingerprint, label
-from geostrata.landing.outcomes import outcome_of, unforeseen
+from geostrata.landing.outcomes import EMPTY, outcome_of, unforeseen
 from geostrata.landing.reader_process import read
 from geostrata.landing.spool import Spool
 from geostrata.landing.storage import ENVIRONMENT, ReplacedMeanwhile, Storage, is_bucket, local_copy
@@ -119,7 +119,7 @@ def delivered_rows(
                 raise Passing(file.path, f"it can't be read now ({in_words(trouble)}); run again") from None
             problem = unforeseen(trouble)
         if problem is None and spool.rows == 0 and not file.size:
-            problem = "it is empty"
+            problem = EMPTY
         if problem is not None or spool.rows == 0:
             yield _file_row(delivery, spec, problem)
             return

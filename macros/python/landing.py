@@ -74,7 +74,8 @@ def _deliveries(
         f"""
         select
             _source_file as path, _delivery as number, unix_millis(min(_source_mtime)) as modified_ms,
-            min(_source_fingerprint) as fingerprint, unix_millis(min(_ingested_at)) as loaded_ms
+            min(_source_fingerprint) as fingerprint, unix_millis(min(_ingested_at)) as loaded_ms,
+            bool_and(_file_problem is null) as is_accepted
         from {table}
         group by _source_file, _delivery
         """
@@ -85,6 +86,7 @@ def _deliveries(
             row["number"],
             row["fingerprint"],
             row["loaded_ms"],
+            row["is_accepted"],
         )
         for row in rows.toArrow().to_pylist()
         if landing.is_of(declared, row["path"])

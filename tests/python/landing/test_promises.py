@@ -154,6 +154,17 @@ def test_a_full_refresh_loses_no_file_that_is_gone(lakehouse: Lakehouse) -> None
     assert silver(lakehouse) == {"1": "archived", "2": "two"}
 
 
+def test_a_full_refresh_loses_no_rows_to_a_file_that_is_refused(lakehouse: Lakehouse) -> None:
+    path = write(lakehouse, "a.csv", sign("1", "one"))
+    lakehouse.land("signs")
+    path.write_text("")
+    lakehouse.land("signs")
+    assert silver(lakehouse) == {"1": "one"}, "what was refused takes nobody's place"
+    said = lakehouse.dbt_fails("run", "--select", "+signs", "--full-refresh")
+    assert "were read before and can't be now" in said and str(path) in said
+    assert silver(lakehouse) == {"1": "one"}
+
+
 # What identifies a file
 
 
