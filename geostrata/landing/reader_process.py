@@ -12,6 +12,7 @@ import pickle
 import resource
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 import time
@@ -31,7 +32,7 @@ from geostrata.readers.limits import FileLimits, beyond
 _Result = TypeVar("_Result")
 _BATCH, _RESULT, _ERROR = b"b", b"r", b"e"
 _PR_SET_PDEATHSIG = 1
-# File descriptors from here on are not ours.
+# After standard input, output and error.
 _FIRST_FREE = 3
 
 
@@ -143,10 +144,7 @@ def _started() -> _Reader:
 
 
 def _serve(connection: Connection, folder: str, parent: int) -> None:
-    """In the forked process, which holds nothing of its parent's open: no one should wait for a socket that only it has."""
-    own = connection.fileno()
-    os.closerange(_FIRST_FREE, own)
-    os.closerange(own + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    _close_sockets(connection.fileno())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _die_with(parent)
@@ -170,6 +168,16 @@ def _serve(connection: Connection, folder: str, parent: int) -> None:
         _limit_memory(None)
         for part in answer:
             connection.send_bytes(part)
+
+
+def _close_sockets(own: int) -> None:
+    """Those of its parent, for whose end somebody waits. Files stay open: libraries know them, as PROJ its database."""
+    for name in os.listdir("/dev/fd"):
+        number = int(name)
+        with suppress(OSError):
+            mode = os.fstat(number).st_mode
+            if number >= _FIRST_FREE and number != own and (stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode)):
+                os.close(number)
 
 
 def _pickled(error: BaseException) -> bytes:
