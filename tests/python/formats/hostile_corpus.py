@@ -338,14 +338,14 @@ def _gzip(path: Path, *pieces: tuple[bytes, int]) -> None:
 @cache
 def _packed_zeros() -> bytes:
     packer = bz2.BZ2Compressor()
-    return b"".join(packer.compress(bytes(10**7)) for _ in range(100)) + packer.flush()
+    return b"".join(packer.compress(bytes(10**7)) for _ in range(10)) + packer.flush()
 
 
 def zip_bomb(path: Path, member: str = "things.csv") -> None:
-    """A gigabyte in some hundred bytes: bzip2, which unpacks all at once."""
+    """A hundred megabytes in some hundred bytes: bzip2, which unpacks all at once."""
     packed = _packed_zeros()
     name = member.encode()
-    facts = (46, 0, 12, 0, 0, 0, len(packed), 10**9, len(name), 0)
+    facts = (46, 0, 12, 0, 0, 0, len(packed), 10**8, len(name), 0)
     local = struct.pack("<4sHHHHHIIIHH", b"PK\x03\x04", *facts) + name + packed
     entry = struct.pack("<4sHHHHHHIIIHHHHHII", b"PK\x01\x02", 46, *facts, 0, 0, 0, 0, 0) + name
     end = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 1, 1, len(entry), len(local), 0)

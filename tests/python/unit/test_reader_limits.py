@@ -116,22 +116,27 @@ def test_rows_of_parquet_are_known_before_they_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["csv", "geojson", "geopackage", "shapefile", "flatgeobuf"])
-def test_a_small_zip_of_a_gigabyte(tmp_path: Path, name: str) -> None:
+def test_a_small_zip_of_a_hundred_megabytes(tmp_path: Path, name: str) -> None:
     member = {"geopackage": "a.gpkg", "shapefile": "a.shp", "flatgeobuf": "a.fgb"}.get(name, f"a.{name}")
     hostile_corpus.zip_bomb(tmp_path / "a.zip", member)
     assert (tmp_path / "a.zip").stat().st_size < 2000
     assert "can't be unpacked" in problem_of(tmp_path / "a.zip", name)
 
 
-@pytest.mark.parametrize("name", ["csv", "jsonl", "geojson", "geojsonl"])
-@pytest.mark.parametrize("limit", ["unpacked_bytes", "unpacked_ratio"])
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [
+        ("csv", "unpacked_ratio"),
+        *((name, "unpacked_bytes") for name in ("csv", "jsonl", "geojson", "geojsonl")),
+    ],
+)
 def test_a_gzip_that_unpacks_to_too_much(tmp_path: Path, name: str, limit: str) -> None:
     path = tmp_path / f"a.{name}.gz"
-    with gzip.open(path, "wb") as stream:
+    with gzip.open(path, "wb", compresslevel=1) as stream:
         stream.write(b"name\n" if name == "csv" else b'{"type":"FeatureCollection","features":[')
-        for _ in range(300):
+        for _ in range(300 if limit == "unpacked_ratio" else 20):
             stream.write(b" " * (1 << 20))
-    limits = FileLimits(unpacked_bytes=10**8) if limit == "unpacked_bytes" else FileLimits()
+    limits = FileLimits(unpacked_bytes=10**7) if limit == "unpacked_bytes" else FileLimits()
     spec = SourceSpec(name, ANY, limits=limits)
     outcome = outcome_of(landed(path), spec)
     assert outcome.kind == REFUSED
