@@ -172,8 +172,7 @@ def _serve(connection: Connection, folder: str, parent: int) -> None:
 
 def _close_sockets(own: int) -> None:
     """Those of its parent, for whose end somebody waits. Files stay open: libraries know them, as PROJ its database."""
-    for entry in Path("/dev/fd").iterdir():
-        number = int(entry.name)
+    for number in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
         with suppress(OSError):
             mode = os.fstat(number).st_mode
             if number >= _FIRST_FREE and number != own and (stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode)):

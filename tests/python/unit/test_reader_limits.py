@@ -42,7 +42,9 @@ SMALL = FileLimits.of(hostile_corpus.LIMITS)
 ANY = {"name": "string"}
 
 
-def landed_rows(path: Path, name: str, limits: FileLimits = SMALL, **columns: str) -> list[dict[str, Any]]:
+def landed_rows(
+    path: Path, name: str, limits: FileLimits = SMALL, columns: dict[str, str] | None = None
+) -> list[dict[str, Any]]:
     spec = SourceSpec(name, columns or ANY, limits=limits)
     return [row for batch in tasks.file_rows(landed(path), spec) for row in batch.to_pylist()]
 
@@ -253,7 +255,7 @@ def test_a_geometry_of_too_many_vertices_is_a_corrupt_record(tmp_path: Path, val
     small = shapely.to_wkb(shapely.points(1, 2))
     table = pa.table({"name": ["a", "b", "c"], "geometry": pa.array([small, value, small], pa.binary())})
     pq.write_table(table, tmp_path / "a.parquet")
-    rows = landed_rows(tmp_path / "a.parquet", "parquet", name="string", geometry="binary")
+    rows = landed_rows(tmp_path / "a.parquet", "parquet", columns={**ANY, "geometry": "binary"})
     assert [row["geometry"] for row in rows] == [small, None, small]
     assert [row["name"] for row in rows] == ["a", "b", "c"]
     assert "vertices; if it is right, raise limits.vertices" in rows[1]["_corrupt_record"]
