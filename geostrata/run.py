@@ -95,9 +95,9 @@ def _check_scale(landing: Path, scale: float) -> None:
 
 
 def _prepare(stages: Stages) -> None:
-    from dbt.adapters.sedona import class_archive, jars, java
+    from dbt.adapters.sedona import class_archive, jars
 
-    if jars.jar_paths_if_cached() is None or not class_archive.archive_path(java.find_java()).is_file():
+    if jars.jar_paths_if_cached() is None or class_archive.is_wanted():
         say("engine, once for this environment")
         with stages.timed("engine"):
             jars.jar_paths()

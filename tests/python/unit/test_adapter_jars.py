@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
-from dbt.adapters.sedona import jars
+from dbt.adapters.sedona import class_archive, jars
 from dbt.adapters.sedona.jars import Jar
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -14,6 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DBT_SEDONA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(class_archive, "environment_dir", lambda: tmp_path / "environment")
     return tmp_path / "cache" / "jars"
 
 
@@ -65,3 +67,27 @@ def test_a_failed_download_says_what_to_do(cache: Path, monkeypatch: pytest.Monk
     assert "unresolved dependency" in message
     assert str(cache) in message
     assert "\n" not in message
+
+
+def test_a_cached_jar_is_verified_when_it_is_used(
+    cache: Path, one_jar: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path,) = jars.jar_paths()
+    before = path.stat()
+    jars.jar_paths()
+    summed: list[Path] = []
+    monkeypatch.setattr(jars, "check_sum", lambda _, path: summed.append(path))
+    assert jars.jar_paths() == [path]
+    assert summed == [], "an untouched file is not summed at every start"
+    monkeypatch.undo()
+    monkeypatch.setenv("DBT_SEDONA_CACHE", str(cache.parent))
+    monkeypatch.setattr(
+        jars, "JARS", (Jar("org.example:thing_2.13:1.0", hashlib.sha256(b"the pinned file").hexdigest()),)
+    )
+    monkeypatch.setattr(class_archive, "environment_dir", lambda: cache.parent.parent / "environment")
+    # Of the same size and with its time set back.
+    path.write_bytes(b"the planted one")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    with pytest.raises(DbtRuntimeError, match="is not the pinned"):
+        jars.jar_paths()

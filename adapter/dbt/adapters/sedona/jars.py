@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -10,6 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from dbt.adapters.sedona import class_archive, private
 from dbt_common.exceptions import DbtRuntimeError
 
 
@@ -50,14 +53,38 @@ def cache_dir() -> Path:
 
 
 def jar_paths_if_cached() -> list[Path] | None:
-    """The cached jars, or None if one is missing. Sums were checked when they were put there."""
+    """The cached jars, or None if one is missing."""
     paths = [cache_dir() / "jars" / jar.file_name for jar in JARS]
     return paths if all(path.is_file() for path in paths) else None
+
+
+def _check_cached(paths: list[Path]) -> None:
+    """Sums of the files that are about to be run. A file that was checked and has not been touched since (nobody can set the time of its
+    last change) is not summed again: that would cost every start 0.2 s or more."""
+    file = class_archive.environment_dir() / "jars.json"
+    try:
+        known = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        known = {}
+    seen = {str(path): [jar.sha256, *_state(path)] for jar, path in zip(JARS, paths, strict=True)}
+    for jar, path in zip(JARS, paths, strict=True):
+        if known.get(str(path)) != seen[str(path)]:
+            check_sum(jar, path)
+    if known != seen:
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            private.write(file, json.dumps(seen))
+
+
+def _state(path: Path) -> tuple[int, int, int, int]:
+    found = path.stat()
+    return found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
 
 def jar_paths() -> list[Path]:
     """The cached jars, downloaded first where they are missing."""
     if (cached := jar_paths_if_cached()) is not None:
+        _check_cached(cached)
         return cached
     folder = cache_dir() / "jars"
     folder.mkdir(parents=True, exist_ok=True)

@@ -49,7 +49,8 @@ def _exercise() -> None:
             "select count(*), max(st_x(st_geomfromwkb(geometry))) from exercise.points group by id % 3 order by 1",
         ):
             spark.sql(statement).collect()
-        session.stop()
+        # The JVM writes the archive when it ends.
+        session.stop(class_archive.LONGEST_S)
 
 
 if __name__ == "__main__":
