@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, cast
 
+from dbt_sedona_text import printable
 from geostrata import __version__
 from geostrata.errors import GeostrataError
 
@@ -76,7 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         module.add_arguments(parser)
         return module.run(parser.parse_args(rest))
     except GeostrataError as error:
-        print(f"geostrata: {error}", file=sys.stderr)
+        # It may quote what a file holds.
+        print(f"geostrata: {printable(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("geostrata: interrupted", file=sys.stderr)

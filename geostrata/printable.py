@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dbt_sedona_text
+
 # Longer than any name that a person reads to its end.
 _LONGEST = 1000
 
@@ -10,8 +12,4 @@ def printable(text: str) -> str:
     """Control characters, changes of text direction, line ends and bytes that are no UTF-8 as escapes: \\x1b, \\u202e, \\udcff."""
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}…"
-    return text if text.isprintable() else "".join(map(_shown, text))
-
-
-def _shown(sign: str) -> str:
-    return sign if sign.isprintable() else sign.encode("unicode_escape", "surrogatepass").decode()
+    return dbt_sedona_text.printable(text).replace("\n", "\\n").replace("\t", "\\t")

@@ -8,7 +8,7 @@ from geostrata.add_source.choosing import Choices
 from geostrata.add_source.columns import BRONZE_COLUMNS
 from geostrata.add_source.naming import in_words
 from geostrata.add_source.places import Place
-from geostrata.add_source.yaml_text import doc, indented, scalar
+from geostrata.add_source.yaml_text import comment, doc, indented, quoted, scalar
 
 _FORMATS = {
     "csv": "CSV",
@@ -90,7 +90,7 @@ def bronze_yaml(choices: Choices, place: Place) -> str:
         geometry=scalar(", ".join(choices.geometry.columns)),
         encoding=choices.geometry.encoding,
         key=choices.key,
-        key_origin=f"the files call it {' '.join(key.split())}"
+        key_origin=f"the files call it {comment(key)}"
         if key
         else "no column is one, so that it is the row's place",
         geometry_types=", ".join(types),
@@ -118,7 +118,7 @@ def expectations(choices: Choices) -> list[str]:
 
 
 def _external(choices: Choices, place: Place) -> Iterator[str]:
-    yield f'location: "{_escaped(place.location)}"'
+    yield f"location: {quoted(place.location)}"
     yield f"file_format: {choices.look.facts.format}"
     if place.pattern is not None:
         yield f"pattern: {scalar(place.pattern)}"
@@ -127,10 +127,6 @@ def _external(choices: Choices, place: Place) -> Iterator[str]:
         yield f"options: {{{', '.join(pairs)}}}"
     yield "# New columns and values that don't fit are kept in _rescued. The other policies are strict and additive."
     yield "schema_policy: rescue"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _landed(choices: Choices) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from dbt_sedona_text import literal
 from geostrata.add_source.columns import TIME_NAMES, TIMES, Column, Draft, carried, draft
 from geostrata.add_source.naming import singular
 from geostrata.add_source.sampling import EARLIEST, Look
@@ -22,8 +23,6 @@ _DEFAULT_CRS = "EPSG:4326"
 _RARE = 0.01
 # From here on what looks like a fault is how the source is.
 _OFTEN = 0.1
-# A CRS that is longer is a definition and not a name.
-_LONGEST_CRS = 40
 
 
 @dataclass(frozen=True)
@@ -210,34 +209,57 @@ def _found_key(made: Draft) -> str | None:
 
 
 def _crs(made: Draft, wish: str | None, geometry: Geometry) -> Crs:
-    _check_crs(wish)
+    wished = _checked_crs(wish)
     by_row = _crs_column(made)
     declared = [crs for crs in made.look.file_crss if crs is not None]
     if by_row is not None:
         value = f"trim(string({made.sql(by_row)}))"
-        sql = f"coalesce({value}, {_quoted(wish)}) as source_crs" if wish else f"{value} as source_crs"
+        sql = f"coalesce({value}, {literal(wished)}) as source_crs" if wished else f"{value} as source_crs"
         return Crs(f"by row (column {by_row})", sql)
-    if wish is not None:
-        if declared and declared != [wish]:
+    names = {short_crs(crs) for crs in declared}
+    if wished is not None:
+        if names - {wished}:
+            others = sorted(name or "another CRS" for name in names - {wished})
             made.notes.append(
-                f"the files declare {_short(declared[0])}: {wish} counts only for files that declare nothing"
+                f"the files declare {', '.join(others)}: {wished} counts only for files that declare nothing"
             )
-        return _with_default(wish)
+        return _with_default(wished)
     if declared:
-        if len(declared) == 1 and len(declared[0]) <= _LONGEST_CRS:
-            return _with_default(declared[0])
+        (name,) = names if len(names) == 1 else (None,)
+        if name is not None:
+            return _with_default(name)
+        if None in names:
+            made.notes.append(
+                "a CRS of the files has no short name in PROJ: it counts as each file declares it"
+            )
         return Crs("as each file declares it", "_source_crs as source_crs")
     if made.look.facts.crs is not None:
         # A default would count before what a value says of itself.
-        return Crs(f"{made.look.facts.crs}, by value", "_source_crs as source_crs")
+        return Crs(f"{short_crs(made.look.facts.crs) or 'declared'}, by value", "_source_crs as source_crs")
     return _with_default(_undeclared(made, geometry))
 
 
-def _check_crs(wish: str | None) -> None:
+def short_crs(text: str) -> str | None:
+    """AUTHORITY:CODE, as PROJ lists it. No other text of a file's CRS is ever written into a model."""
+    from geostrata.geometry.coordinate_systems import coordinate_system
+    from geostrata.geometry.crs_registry import by_code
+
+    system = coordinate_system(text)
+    return by_code(system.name) if system.is_known and system.name else None
+
+
+def _checked_crs(wish: str | None) -> str | None:
     from geostrata.geometry.coordinate_systems import coordinate_system
 
-    if wish is not None and not (system := coordinate_system(wish)).is_known:
-        raise GeostrataError(f"--crs must be a CRS such as EPSG:2056: {system.problem}")
+    if wish is None:
+        return None
+    if (problem := coordinate_system(wish).problem) is not None:
+        raise GeostrataError(f"--crs must be a CRS such as EPSG:2056: {problem}")
+    if (name := short_crs(wish)) is None:
+        raise GeostrataError(
+            "--crs must be a CRS with a short name, such as EPSG:2056. Name the one that comes nearest."
+        )
+    return name
 
 
 def _crs_column(made: Draft) -> str | None:
@@ -263,15 +285,7 @@ def _undeclared(made: Draft, geometry: Geometry) -> str:
 
 
 def _with_default(crs: str) -> Crs:
-    return Crs(crs, f"coalesce(_source_crs, {_quoted(crs)}) as source_crs")
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _short(crs: str) -> str:
-    return crs if len(crs) <= _LONGEST_CRS else f"{crs[:_LONGEST_CRS]}..."
+    return Crs(crs, f"coalesce(_source_crs, {literal(crs)}) as source_crs")
 
 
 def _time(made: Draft) -> str | None:

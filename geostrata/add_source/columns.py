@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from geostrata.add_source.naming import in_sql, is_plain, new_name, snake_case
+from geostrata.add_source.naming import in_sql, new_name, snake_case
 from geostrata.add_source.sampling import ColumnFacts, Look
+from geostrata.add_source.yaml_text import check_no_jinja
 from geostrata.errors import GeostrataError
 from geostrata.readers.guessing import lonlat_of
 from geostrata.readers.spec import EXTRAS
+from geostrata.sql_names import is_plain, is_plain_type
 
 # What bronze adds to the declared columns, in this order.
 BRONZE_COLUMNS = (
@@ -41,7 +43,6 @@ _TAKEN = {
 }
 # GeoParquet's box of each geometry. Silver makes its own.
 _COVERING = "bbox"
-_JINJA = ("{{", "{%", "{#")
 # A Delta table takes none of these in a name, unless columns are mapped, which Delta refuses beside a change feed.
 _NOT_IN_DELTA = set(" ,;{}()\n\t=")
 
@@ -107,10 +108,12 @@ def draft(look: Look, one: str) -> Draft:
         name = landed.strip()
         if not name:
             raise GeostrataError("a column of the files has no name; name it there")
-        if any(sign in name for sign in _JINJA):
-            raise GeostrataError(
-                f"column {name}: dbt would take its brackets for Jinja; rename it in the files"
+        check_no_jinja(name)
+        if not is_plain_type(kind):
+            made.notes.append(
+                f"column {name} is not declared, its values are kept in _rescued: its type names fields that are no plain ones"
             )
+            continue
         if (other := known.setdefault(name.casefold(), landed)) != landed or landed in BRONZE_COLUMNS:
             why = "bronze has one of its own"
             if other not in BRONZE_COLUMNS:

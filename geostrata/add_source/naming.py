@@ -5,21 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from dbt_sedona_text import identifier
 from geostrata.errors import GeostrataError
+from geostrata.sql_names import RESERVED, is_plain
 
 _ENTITY = re.compile(r"[a-z][a-z0-9_]*")
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_ENTITY, _LONGEST_COLUMN = 60, 60
 
-# What the SQL of this project can't have as a bare name (sqlfluff's reserved words of Spark; a test compares them).
-RESERVED = frozenset(
-    """
-    all and any as authorization both case cast check collate column constraint create cross current_date current_time
-    current_timestamp current_user else end escape except false fetch filter for foreign from full grant group having in inner
-    intersect into is join leading natural not null on only or order outer overlaps primary references select session_user some
-    table then to trailing union unique unknown user using when where with
-    """.split()  # noqa: SIM905  # a list literal would be a word a line
-)
 # Words that lint does not want as an alias, of those that people name columns with.
 _POOR_ALIASES = RESERVED | frozenset(
     """
@@ -70,15 +62,11 @@ def snake_case(name: str) -> str:
     return f"n_{plain}" if plain[:1].isdigit() else plain
 
 
-def is_plain(column: str) -> bool:
-    return bool(_PLAIN.fullmatch(column))
-
-
 def in_sql(column: str) -> str:
     """A landed column as SQL names it. Spark does not tell cases apart, so a plain name is written small."""
     if is_plain(column) and column.lower() not in RESERVED:
         return column.lower()
-    return "`" + column.replace("`", "``") + "`"
+    return identifier(column)
 
 
 def is_kept(column: str) -> bool:

@@ -11,13 +11,12 @@ from pathlib import Path, PurePosixPath
 import yaml
 
 from geostrata import settings
+from geostrata.add_source.yaml_text import check_no_jinja
 from geostrata.errors import GeostrataError
 from geostrata.landing import Declaration, list_files
 from geostrata.readers import SourceSpec
 
 _SHAPEFILE = ".shp"
-# What dbt would take for Jinja in YAML.
-_JINJA = ("{{", "{%", "{#")
 
 
 @dataclass(frozen=True)
@@ -34,8 +33,7 @@ def find(given: str, project: Path) -> Place:
         raise GeostrataError(
             f"{given}: only files on this machine can be looked at; name a local copy of some"
         )
-    if any(sign in given for sign in _JINJA):
-        raise GeostrataError(f"{given}: dbt would take the brackets in this path for Jinja; rename it")
+    check_no_jinja(given)
     folder, pattern = _split(given)
     files = _listed(folder, pattern)
     if not files:
@@ -45,6 +43,8 @@ def find(given: str, project: Path) -> Place:
         pattern, files = _shapefiles(folder, pattern)
     elif pattern is None:
         _check_one_kind(given, files)
+    # Folders above the given one are written as well.
+    check_no_jinja(str(folder))
     return Place(_location(folder, project), pattern, files)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dbt_sedona_text import printable
 from geostrata.add_source.choosing import Choices
 from geostrata.add_source.places import Place
 from geostrata.add_source.project_files import PROJECT_FILE
@@ -32,7 +33,7 @@ def found(choices: Choices, place: Place) -> str:
 def _entry(name: str, text: str) -> str:
     """Long lists of columns go on below."""
     lines, line = [], f"  {name:<9} "
-    for word in text.split(" "):
+    for word in printable(text).split(" "):
         if len(line) + len(word) > _WIDTH and line.strip():
             lines.append(line.rstrip())
             line = " " * 12

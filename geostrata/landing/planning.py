@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,9 +13,12 @@ from geostrata.landing.deliveries import Delivery, Known, label
 from geostrata.landing.outcomes import LEFT, REFUSED, SOUND, Outcome
 from geostrata.printable import printable
 from geostrata.readers import LandedFile
+from geostrata.sql_names import is_admitted, is_plain_type
 
 # Of each kind of message so many are told one by one, then only their number.
 _TOLD = 5
+# Of a name that is not admitted, so much is told.
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -122,21 +126,42 @@ def without_left(declared: Declaration, chosen: Plan, outcomes: dict[str, Outcom
         for one in chosen.deliveries
         if (outcome := outcomes[one.file.path]).kind != LEFT
     ]
-    found = _new_columns(outcomes.values())
+    found, others = _new_columns(declared, outcomes.values())
+    messages += [
+        f"{declared.name}: kept in _rescued: new column {name}: {why}" for name, why in others[:_TOLD]
+    ]
+    if others[_TOLD:]:
+        messages.append(f"{declared.name}: kept in _rescued: {len(others) - _TOLD} more new columns")
     if found:
         named = ", ".join(f"{printable(name)} {kind}" for name, kind in found.items())
         messages.append(f"{declared.name}: new columns: {named}")
     return Plan(deliveries, messages, chosen.is_settled and not of_kind[LEFT], found)
 
 
-def _new_columns(outcomes: Iterable[Outcome]) -> dict[str, str]:
+def _new_columns(
+    declared: Declaration, outcomes: Iterable[Outcome]
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Those that the table may gain, and the others with the reason. A file's names and types become DDL: they have to be plain."""
+    known = {name.casefold() for name in declared.spec.columns}
     found: dict[str, str] = {}
+    spelled: dict[str, str] = {}
+    others: dict[str, str] = {}
     for outcome in outcomes:
-        for name, kind in outcome.new_columns.items():
-            # Files that disagree on a type have only text in common.
-            if found.setdefault(name, kind) != kind:
-                found[name] = "string"
-    return found
+        repeats = Counter(name.strip().casefold() for name in outcome.new_columns)
+        for given, kind in outcome.new_columns.items():
+            name = given.strip()
+            if not is_admitted(name):
+                others[printable(repr(given)[:_LONGEST_NAME])] = "its name is no plain one"
+            elif not is_plain_type(kind):
+                others[name] = "its type names fields that are no plain ones"
+            elif repeats[name.casefold()] > 1 or name.casefold() in known:
+                others[name] = "another column has the same name but for its case"
+            else:
+                # Files that disagree on a type have only text in common.
+                name = spelled.setdefault(name.casefold(), name)
+                if found.setdefault(name, kind) != kind:
+                    found[name] = "string"
+    return found, list(others.items())
 
 
 def _told(declared: Declaration, what: str, lines: list[str]) -> list[str]:
