@@ -125,3 +125,23 @@ def test_ansi_mode_is_the_profiles_choice() -> None:
     assert credentials().server_side_parameters["spark.sql.ansi.enabled"] == "false"
     chosen = credentials(spark_config={"spark.sql.ansi.enabled": True})
     assert chosen.server_side_parameters["spark.sql.ansi.enabled"] == "true"
+
+
+@pytest.mark.parametrize("place", ["spark_config", "server_side_parameters"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "delta.enableFastS3AListFrom",
+        "spark.hadoop.delta.enableFastS3AListFrom",
+        "spark.sql.variable.substitute",
+    ],
+)
+def test_settings_that_make_answers_wrong_are_refused(place: str, name: str) -> None:
+    with pytest.raises(DbtRuntimeError, match=f"{place}: {name} is refused"):
+        credentials(**{place: {name: "true"}})
+    assert credentials(**{place: {name: "false"}})
+
+
+def test_a_server_s_sessions_replace_no_variables() -> None:
+    made = credentials()
+    assert made.server_side_parameters["spark.sql.variable.substitute"] == "false"
