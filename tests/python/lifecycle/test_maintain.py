@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dbt.adapters.sedona.connections import SessionHandle
 from deltalake import DeltaTable
 from lifecycle_bench import LifecycleBench
 from maintain_bench import SharedEngine, content, shapes, some_policy, write_each, write_many
@@ -191,18 +192,30 @@ def test_nothing_begins_outside_its_window(ops: LifecycleBench, tmp_path: Path) 
     assert outcome.status == apply.DONE
 
 
-def test_what_runs_at_the_end_of_its_window_is_stopped(ops: LifecycleBench, tmp_path: Path) -> None:
+def test_what_runs_at_the_end_of_its_window_is_stopped(
+    ops: LifecycleBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "late"
     write_many(path, [shapes(WHOLE, number) for number in range(3000)])
     stored = len(content_rows(path))
     night = some_policy(window=Window(clock_time(22), clock_time(5)))
-    began = time.monotonic()
+    running = threading.Event()
 
     def clock() -> datetime:
-        """A second before the end when it begins; past it soon after."""
-        return datetime(2026, 3, 1, 4, 59, 59, tzinfo=UTC) + timedelta(seconds=time.monotonic() - began)
+        """A second before the end until the statement runs, however long that takes; past it from then on."""
+        return datetime(2026, 3, 1, 5 if running.is_set() else 4, 59, 59, tzinfo=UTC)
 
+    def submit(handle: SessionHandle, statement: str) -> None:
+        if statement.lstrip().lower().startswith("optimize"):
+            running.set()
+            # The window's end is seen while the statement is under way.
+            assert handle._cancelled.wait(600)
+        real_submit(handle, statement)
+
+    real_submit = SessionHandle._submit
+    monkeypatch.setattr(SessionHandle, "_submit", submit)
     (outcome,) = apply_to(table_at(path, layout={"zorder": ["shape_id"]}), night, clock=clock)
+    monkeypatch.undo()
     assert outcome.status == apply.STOPPED, outcome
     assert DeltaTable(path).version() == 9
     assert len(content_rows(path)) == stored
