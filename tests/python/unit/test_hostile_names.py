@@ -84,7 +84,7 @@ FILE_NAMES = HOSTILE.filter(
     lambda name: (
         "/" not in name
         and "\x00" not in name
-        and name not in (".", "..")
+        and name not in ("", ".", "..")
         and not name.startswith(("_", "."))
         and len(name.encode(errors="replace")) < 200
         and not any("\ud800" <= sign <= "\udfff" for sign in name)
