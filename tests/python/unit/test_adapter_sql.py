@@ -13,6 +13,8 @@ import jinja2
 import pytest
 from dbt.include.sedona import PACKAGE_PATH
 
+from dbt_sedona_text import literal
+
 MACROS = Path(PACKAGE_PATH) / "macros"
 
 
@@ -109,6 +111,9 @@ class Project:
 
     def delta_properties(self, _: Any) -> dict[str, str]:
         return self.properties
+
+    def quote_text(self, text: Any) -> str:
+        return literal(str(text))
 
     def quote(self, name: str) -> str:
         return f"`{name}`"
