@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from typing import Any
 
+import geopandas
 import pytest
+import shapely
 import yaml
 from lakehouse import Lakehouse
-from project_files import SIGN_EXPECTATIONS, write_model
+from project_files import SIGN_EXPECTATIONS, write_model, write_yaml
 from test_arrivals import HEADER, LONG_AGO, balanced, sign, silver, write
 
 GOLD = "models/gold"
@@ -400,3 +403,95 @@ def test_new_rows_are_the_net_change(lakehouse: Lakehouse) -> None:
     lakehouse.dbt("run", "--select", "+sign_names")
     found = {row["sign_id"]: row["label"] for row in lakehouse.rows("gold.sign_names")}
     assert found == {"1": "three times"}
+
+
+# Text of files
+
+
+def test_names_of_new_columns_are_no_sql(lakehouse: Lakehouse) -> None:
+    hostile = "x`) ; drop table silver.signs; --"
+    header = HEADER.replace("geometry", f'"{hostile}",select,Label,owner,geometry')
+    line = sign("1", "one").replace('"POINT', 'a,b,c,Ann,"POINT')
+    lakehouse.declare("signs", schema_policy="additive")
+    try:
+        write(lakehouse, "a.csv", sign("0", "zero"))
+        lakehouse.land("signs")
+        write(lakehouse, "b.csv", line, header=header)
+        said = lakehouse.told("run", "--select", "+signs")
+        assert "landing.signs: new columns: owner string" in said
+        assert silver(lakehouse) == {"0": "zero", "1": "one"}
+        (row,) = [row for row in lakehouse.rows("bronze.raw_signs") if row["sign_id"] == "1"]
+        assert row["owner"] == "Ann"
+        assert {hostile, "select"} <= set(json.loads(row["_rescued"]))
+        assert not {hostile, "select"} & set(row)
+    finally:
+        lakehouse.declare("signs", schema_policy="rescue")
+    balanced(lakehouse)
+
+
+def test_a_reason_is_text(lakehouse: Lakehouse) -> None:
+    lakehouse.land("signs")
+    lakehouse.land("things")
+    lakehouse.land("stops")
+    for reason in ("it's", "\\", "\\' or true --", "{{ 1 }}"):
+        arguments = json.dumps({"entity": "signs", "reason": reason, "dry_run": False})
+        assert "signs: 0 rows are quarantined" in lakehouse.told(
+            "run-operation", "release_quarantine", "--args", arguments
+        )
+
+
+def test_two_layers_of_one_file_are_two_sources_of_one_table(lakehouse: Lakehouse) -> None:
+    folder = lakehouse.landing / "layers"
+    folder.mkdir()
+    models = lakehouse.project / "models/bronze"
+    sources = models / "_layers.yml"
+
+    def deliver(name: str, **layers: list[str]) -> None:
+        for layer, ids in layers.items():
+            shapes = geopandas.GeoDataFrame(
+                {"thing_id": ids}, geometry=[shapely.Point(15, 48)] * len(ids), crs="EPSG:4326"
+            )
+            shapes.to_file(folder / name, layer=layer, driver="GPKG")
+
+    tables = [
+        {
+            "name": f"layer_{layer}",
+            "external": {
+                "location": "{{ var('landing') }}/layers",
+                "file_format": "geopackage",
+                "options": {"layer": layer},
+            },
+            "columns": [
+                {"name": "thing_id", "data_type": "string"},
+                {"name": "geometry", "data_type": "binary"},
+            ],
+        }
+        for layer in ("roads", "rivers")
+    ]
+    write_yaml(sources, {"sources": [{"name": "layers", "schema": "landing", "tables": tables}]})
+    write_model(
+        models / "raw_layers.sql",
+        "select * from {{ landed_rows('layers', 'layer_roads') }}\nunion all\n"
+        "select * from {{ landed_rows('layers', 'layer_rivers') }}\n",
+    )
+
+    def ids() -> list[str]:
+        rows = lakehouse.rows("bronze.raw_layers")
+        assert len({row["_row_id"] for row in rows}) == len(rows)
+        return sorted(row["thing_id"] for row in rows)
+
+    try:
+        deliver("a.gpkg", roads=["r1", "r2"], rivers=["w1", "w2"])
+        lakehouse.dbt("run", "--select", "raw_layers")
+        assert ids() == ["r1", "r2", "w1", "w2"]
+        deliver("b.gpkg", roads=["r3"], rivers=["w3"])
+        lakehouse.dbt("run", "--select", "raw_layers")
+        assert ids() == ["r1", "r2", "r3", "w1", "w2", "w3"]
+        lakehouse.dbt("run", "--select", "raw_layers")
+        lakehouse.dbt("run", "--select", "raw_layers", "--full-refresh")
+        assert ids() == ["r1", "r2", "r3", "w1", "w2", "w3"]
+    finally:
+        sources.unlink()
+        (models / "raw_layers.sql").unlink()
+        shutil.rmtree(folder)
+        spark_sql("drop table if exists bronze.raw_layers")
