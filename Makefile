@@ -22,7 +22,7 @@ SQL := $(wildcard models snapshots tests/generic tests/singular)
 .DEFAULT_GOAL := help
 # Steps follow each other, with `make -j` as well: they share one environment and one metastore.
 .NOTPARALLEL:
-.PHONY: help setup run test lint format unit integration lifecycle-test landing-test spatial-test test-formats adapter-test test-faults \
+.PHONY: help setup run test lint format unit integration lifecycle-test landing-test spatial-test test-formats adapter-test test-faults test-model \
         bench bench-small bench-peers bench-run bench-layout bench-landing bench-tests doctor docs lock clean clean-state clean-env
 
 help: ## list the targets
@@ -57,8 +57,12 @@ integration: setup ## tests that run dbt on the embedded Spark, and kill it twic
 lifecycle-test: setup ## tests of layout, properties, maintenance, repair and history on real tables, beside other writers: minutes
 	@$(BIN)/pytest -q tests/python/lifecycle $(ARGS)
 
-landing-test: setup ## tests that land files of every kind and in every order: minutes
+landing-test: setup ## tests that land files of every kind and in every order, and a short part of test-model: minutes
 	@$(BIN)/pytest -q tests/python/landing $(ARGS)
+	@$(BIN)/pytest -q tests/python/landing_model
+
+test-model: setup ## 2,000 random steps of files, rules, models, tables and kills against an oracle: an hour and a half
+	@STEPS=$(or $(STEPS),2000) $(BIN)/pytest -q -s tests/python/landing_model $(ARGS)
 
 spatial-test: setup ## tests that ask every spatial macro, and compare with brute force: minutes
 	@$(BIN)/pytest -q tests/python/spatial $(ARGS)
@@ -69,8 +73,8 @@ test-formats: setup ## read the spatial files of other packages' test data, down
 adapter-test: setup ## dbt's own conformance suite and ours against dbt-sedona: 25 minutes
 	@$(BIN)/pytest -q tests/python/adapter $(ARGS)
 
-test-faults: setup ## kill twenty runs at random moments and check what is left: half an hour
-	@KILLS=$(or $(KILLS),20) $(BIN)/pytest -q -s tests/python/integration/test_killed_runs.py $(ARGS)
+test-faults: setup ## kill fifty runs, at random moments and between the commits of a model, and check what is left: 40 minutes
+	@KILLS=$(or $(KILLS),50) $(BIN)/pytest -q -s tests/python/integration/test_killed_runs.py $(ARGS)
 
 bench: bench-peers ## joins, windows, neighbours and overlays against DuckDB, SedonaDB, GeoPandas, PostGIS and plain Sedona
 	@$(BIN)/python -m benchmarks.spatial $(if $(CASES),--cases $(CASES)) $(if $(SIZE),--sizes $(SIZE)) $(ARGS)

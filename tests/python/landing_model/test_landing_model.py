@@ -1,0 +1,70 @@
+"""The landing against an oracle in plain Python: whatever happens to files, rules, models and tables, whenever a run is killed."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import hypothesis.strategies as st
+import pytest
+from ground import Ground, MismatchError
+from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from steps import KILLS, LEFT_OUT, STEPS, Round
+from worlds import WORLDS
+
+STEP_COUNT = int(os.environ.get("STEPS", "30"))
+SEED = int(os.environ.get("SEED", "1"))
+# Of one life of the worlds: long enough for a history, short enough to begin anew now and then.
+ROUNDS = int(os.environ.get("ROUNDS", "25"))
+
+
+def test_the_landing_against_its_model(ground: Ground) -> None:
+    done = 0
+    began = time.monotonic()
+
+    class Landing(RuleBasedStateMachine):
+        @initialize()
+        def begin(self) -> None:
+            self.rounds: list[Round] = []
+            ground.reset(WORLDS)
+
+        @rule(steps=st.tuples(*[STEPS] * len(WORLDS)), left_out=LEFT_OUT)
+        def land(self, steps: tuple[object, ...], left_out: tuple[str, ...]) -> None:
+            self._play(Round(dict(zip(WORLDS, steps, strict=True)), left_out))
+
+        @rule(steps=st.tuples(*[STEPS] * len(WORLDS)), kill=KILLS, of=st.sampled_from(WORLDS))
+        def kill(self, steps: tuple[object, ...], kill: object, of: str) -> None:
+            self._play(Round(dict(zip(WORLDS, steps, strict=True)), (), (of, kill)))
+
+        def _play(self, made: Round) -> None:
+            nonlocal done
+            if done >= STEP_COUNT:
+                return
+            self.rounds.append(made)
+            try:
+                if made.play(ground):
+                    ground.check_against_whole(list(WORLDS))
+                    done += len(WORLDS)
+            except MismatchError as found:
+                from script import told
+
+                pytest.fail(
+                    told(ground, [one.only(found.world) for one in self.rounds], found), pytrace=False
+                )
+            print(f"{done} steps, {time.monotonic() - began:.0f} s", dict(ground.spent), flush=True)
+
+    lives = -(-STEP_COUNT // (len(WORLDS) * ROUNDS // 2)) + 1
+    run_state_machine_as_test(
+        seed(SEED)(Landing),
+        settings=settings(
+            max_examples=lives,
+            stateful_step_count=ROUNDS,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+            verbosity=Verbosity.quiet,
+        ),
+    )
+    assert done >= STEP_COUNT
