@@ -42,6 +42,8 @@ class World:
     # Bronze by version of its table, as far as something was seen of it: deliveries, and how many requests for release they answer.
     seen: dict[int, tuple[list[Delivery], int]] = field(default_factory=dict)
     written: dict[str, list[File]] = field(default_factory=dict)
+    # Nothing has happened to it yet.
+    is_new: bool = True
 
 
 @dataclass
@@ -110,6 +112,8 @@ class Ground:
     def reset(self, names: Iterable[str]) -> None:
         """New worlds in the place of the old: no file, no table, models as at first."""
         for name in names:
+            if name in self.worlds and self.worlds[name].is_new:
+                continue
             if name in self.worlds:
                 self.mount(self.worlds[name], True)
                 self._write_extent(name, is_wide=False)
@@ -137,10 +141,19 @@ class Ground:
             self.lakehouse.dbt("run-operation", name, "--args", json.dumps(arguments))
 
     def run(
-        self, names: list[str], left_out: Iterable[str] = (), kill: tuple[str, Kill] | None = None
-    ) -> None:
-        out = set(left_out)
-        models = [model_name(name, model) for name in names for model in models_of(name) if model not in out]
+        self,
+        names: list[str],
+        left_out: dict[str, tuple[str, ...]] | None = None,
+        kill: tuple[str, Kill] | None = None,
+    ) -> bool:
+        """Builds all models of the worlds but those that are left out. True if it was not killed, and all was compared."""
+        out = left_out or {}
+        models = [
+            model_name(name, model)
+            for name in names
+            for model in models_of(name)
+            if model not in out.get(name, ())
+        ]
         with self.switch.armed(*_aim(kill)), self._timed("run"):
             outcome = dbt_calls.invoke(["run", "--select", *models])
             was_killed = self.switch.is_dead
@@ -150,20 +163,23 @@ class Ground:
             self._settle(
                 self.worlds[name],
                 [self.worlds[name].oracle.after_load()],
-                may_be_before=was_killed or "raw" in out,
+                may_be_before=was_killed or "raw" in out.get(name, ()),
             )
         if not was_killed:
             self.check(names, out)
+        return not was_killed
 
     def refresh(
         self, chosen: dict[str, tuple[str, ...]], may_drop: bool, kill: tuple[str, Kill] | None = None
-    ) -> None:
+    ) -> bool:
+        """--full-refresh of these models only. True if it was not killed."""
         models = [model_name(name, model) for name, of in chosen.items() for model in of]
         allowed = ["--vars", "drop_missing_files: true"] if may_drop else []
         with self.switch.armed(*_aim(kill)), self._timed("refresh"):
             outcome = dbt_calls.invoke(["run", "--full-refresh", "--select", *models, *allowed])
             was_killed = self.switch.is_dead
         found = {result.node.name: result for result in outcome.result.results} if outcome.result else {}
+        refused: set[str] = set()
         for name, of in chosen.items():
             world = self.worlds[name]
             if "raw" not in of:
@@ -171,6 +187,8 @@ class Ground:
             expected = world.oracle.after_refresh(may_drop)
             result = found.get(model_name(name, "raw"))
             message = str(result.message) if result else ""
+            if expected is None:
+                refused.add(name)
             if expected is None and not was_killed and "full refresh would lose" not in message:
                 raise MismatchError(name, f"a full refresh of bronze was not refused: {message}")
             if expected is not None and not was_killed and (result is None or result.status != "success"):
@@ -180,13 +198,15 @@ class Ground:
                 [expected] if expected is not None else [],
                 may_be_before=was_killed or expected is None,
             )
-        if not was_killed:
-            for name, of in chosen.items():
-                is_refused = "raw" in of and self.worlds[name].oracle.after_refresh(may_drop) is None
-                for model in of:
-                    result = found.get(model_name(name, model))
-                    if not is_refused and (result is None or result.status != "success"):
-                        raise MismatchError(name, f"refresh of {model}: {result and result.message}")
+        for name, of in chosen.items() if not was_killed else ():
+            for model in of:
+                result = found.get(model_name(name, model))
+                message = str(result.message) if result else "it did not run"
+                # After a kill its input may not be there yet.
+                is_well = (result and result.status == "success") or "NOT_FOUND" in message
+                if name not in refused and not is_well:
+                    raise MismatchError(name, f"refresh of {model}: {message}")
+        return not was_killed
 
     def _blame(self, names: list[str], outcome: Any) -> None:
         message = dbt_calls.first_line(outcome)
@@ -217,18 +237,17 @@ class Ground:
             f"bronze holds {_shown(found, _expected_bronze(after[0] if after else before))}",
         )
 
-    def check(self, names: list[str], left_out: Iterable[str] = ()) -> None:
+    def check(self, names: list[str], left_out: dict[str, tuple[str, ...]] | None = None) -> None:
+        out = {name: set((left_out or {}).get(name, ())) for name in names}
         with self._timed("check"):
-            out = set(left_out)
-            if not out & {"raw", "checked", "entity"}:
-                self._check_ops(names)
             for name in names:
                 expected = self.worlds[name].oracle.tables()
                 for model, rows in expected.items():
-                    if not _needs(model) & out:
+                    if not _needs(model) & out[name]:
                         found = _table(self.rows(name, model), model, self.worlds[name].oracle)
                         if found != rows:
                             raise MismatchError(name, f"{table_name(name, model)}: {_shown(found, rows)}")
+            self._check_ops([name for name in names if not out[name] & {"raw", "checked", "entity"}])
 
     def _check_ops(self, names: list[str]) -> None:
         for row in self.sql("select * from ops.row_ledger"):

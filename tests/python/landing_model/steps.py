@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 from ground import Ground, World
@@ -12,6 +13,7 @@ from oracle import LONG_AGO, Content, File, Row
 from worlds import models_of, table_name
 
 NAMES = ("a.csv", "b.csv", "c.csv")
+ON_SILVER = ("places", "verdicts", "daily", "summary", "count")
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ class Forget(Step):
         """Of what was judged: it refuses otherwise, so a run comes first."""
         if (world.oracle.is_snapshot and self.column != "key") or not any(world.oracle.deliveries):
             return
-        ground.run([world.name])
+        ground.run([world.name], {world.name: ON_SILVER})
         names = {"key": "stop_id" if world.oracle.is_snapshot else "sign_id", "label": "label"}
         column = names[self.column]
         ground.operation(
@@ -219,7 +221,7 @@ class Release(Step):
         if not any(world.oracle.deliveries) or (world.oracle.is_snapshot and not self.is_of_files):
             return
         # It looks at the quarantine: what is waiting in bronze must be judged before.
-        ground.run([world.name])
+        ground.run([world.name], {world.name: ON_SILVER})
         if not self.is_of_files:
             ground.widen(world)
         elif not any(one.is_refused for one in world.oracle.deliveries):
@@ -235,33 +237,37 @@ class Round:
     """One step of each world, then a run that may be killed or leave models out."""
 
     steps: dict[str, Step]
-    left_out: tuple[str, ...] = ()
+    left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
     kill: tuple[str, Kill] | None = None
 
     def play(self, ground: Ground) -> bool:
         """True if the run ended, so that all was compared."""
         names = list(self.steps)
         for name, step in self.steps.items():
+            ground.worlds[name].is_new = False
             step.apply(ground, ground.worlds[name])
         refreshed = {
-            name: tuple(model for model in step.models if model in models_of(name))
+            name: models
             for name, step in self.steps.items()
             if isinstance(step, Refresh)
+            and (models := tuple(model for model in step.models if model in models_of(name)))
         }
-        refreshed = {name: models for name, models in refreshed.items() if models}
         may_drop = any(isinstance(step, Refresh) and step.may_drop for step in self.steps.values())
         if refreshed:
             kill = self.kill if self.kill and self.kill[0] in refreshed else None
-            ground.refresh(refreshed, may_drop, kill)
-            if kill:
+            if not ground.refresh(refreshed, may_drop, kill):
                 return False
-        ground.run(names, self.left_out, self.kill)
-        return self.kill is None
+        return ground.run(names, self.left_out, self.kill)
 
-    def only(self, world: str) -> Round:
-        """This round, as one world sees it."""
-        kill = (world, self.kill[1]) if self.kill else None
-        return Round({world: self.steps[world]}, self.left_out, kill)
+    def only(self, worlds: Collection[str]) -> Round:
+        """This round, as some of the worlds see it."""
+        steps = {name: step for name, step in self.steps.items() if name in worlds}
+        kill = (
+            (self.kill[0] if self.kill[0] in steps else next(iter(steps)), self.kill[1])
+            if self.kill
+            else None
+        )
+        return Round(steps, self.left_out, kill)
 
 
 _rows = st.builds(

@@ -10,13 +10,32 @@ import pytest
 from ground import Ground, MismatchError
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from known import SIGNS as KNOWN_OF_SIGNS
+from known import STOPS as KNOWN_OF_STOPS
+from script import play, side_by_side
 from steps import KILLS, LEFT_OUT, STEPS, Round
-from worlds import WORLDS
+from worlds import SIGNS, STOPS, WORLDS
 
 STEP_COUNT = int(os.environ.get("STEPS", "30"))
 SEED = int(os.environ.get("SEED", "1"))
 # Of one life of the worlds: long enough for a history, short enough to begin anew now and then.
 ROUNDS = int(os.environ.get("ROUNDS", "25"))
+
+
+def _batches() -> list[dict[str, str]]:
+    """Scripts by world, as many at once as there are worlds."""
+    waiting = {SIGNS: list(KNOWN_OF_SIGNS), STOPS: list(KNOWN_OF_STOPS)}
+    batches = []
+    while any(waiting.values()):
+        batches.append({world: names.pop(0) for of, names in waiting.items() for world in of if names})
+    return batches
+
+
+@pytest.mark.parametrize("scripts", _batches(), ids=lambda batch: ", ".join(batch.values()))
+def test_what_once_broke(ground: Ground, scripts: dict[str, str]) -> None:
+    known = {**KNOWN_OF_SIGNS, **KNOWN_OF_STOPS}
+    wrong = play(ground, side_by_side({world: known[name] for world, name in scripts.items()}))
+    assert not wrong, "\n".join(f"{scripts[world]}: {found}" for world, found in wrong.items())
 
 
 def test_the_landing_against_its_model(ground: Ground) -> None:
@@ -29,13 +48,13 @@ def test_the_landing_against_its_model(ground: Ground) -> None:
             self.rounds: list[Round] = []
             ground.reset(WORLDS)
 
-        @rule(steps=st.tuples(*[STEPS] * len(WORLDS)), left_out=LEFT_OUT)
-        def land(self, steps: tuple[object, ...], left_out: tuple[str, ...]) -> None:
-            self._play(Round(dict(zip(WORLDS, steps, strict=True)), left_out))
+        @rule(steps=st.tuples(*[STEPS] * len(WORLDS)), left_out=st.tuples(*[LEFT_OUT] * len(WORLDS)))
+        def land(self, steps: tuple[object, ...], left_out: tuple[tuple[str, ...], ...]) -> None:
+            self._play(Round(dict(zip(WORLDS, steps, strict=True)), dict(zip(WORLDS, left_out, strict=True))))
 
         @rule(steps=st.tuples(*[STEPS] * len(WORLDS)), kill=KILLS, of=st.sampled_from(WORLDS))
         def kill(self, steps: tuple[object, ...], kill: object, of: str) -> None:
-            self._play(Round(dict(zip(WORLDS, steps, strict=True)), (), (of, kill)))
+            self._play(Round(dict(zip(WORLDS, steps, strict=True)), {}, (of, kill)))
 
         def _play(self, made: Round) -> None:
             nonlocal done
