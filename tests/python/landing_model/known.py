@@ -1,4 +1,4 @@
-"""Short scripts that once broke a promise: each names what it breaks."""
+"""Short scripts that once broke a promise: each names what it breaks. By the worlds that have the gold for it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NEW = _file(Row("p", "y", 5), Row("q", "x", 5))
 _TWO_DAYS = _file(Row("p", "x", 3, day=1), Row("q", "x", 9, day=2))
 _WIDER = _file(Row("p", "x", 3), extra=True)
 
-SIGNS: dict[str, list[Move]] = {
+DATED: dict[str, list[Move]] = {
     "a kill between ADD COLUMNS and INSERT": [
         Move(Put(0, _OLD, 0)),
         Move(EditPolicy("additive")),
@@ -58,6 +58,33 @@ SIGNS: dict[str, list[Move]] = {
         Move(Put(0, _NEW, -1)),
         Move(Refresh(("raw",))),
     ],
+    "a full refresh of bronze while the folder is away": [
+        Move(Put(0, _OLD, 0)),
+        Move(Mount(False)),
+        Move(Refresh(("raw", "checked", "entity"))),
+        Move(Mount(True)),
+    ],
+    "a day refused by a rule, then silver refreshed": [
+        Move(Put(0, _TWO_DAYS, 0)),
+        Move(EditRule(4), left_out=("checked", "entity")),
+        Move(Refresh(("checked", "entity"))),
+    ],
+    "an input replaced by SQL": [
+        Move(Put(0, _TWO_DAYS, 0)),
+        Move(Replace("entity")),
+        Move(Put(0, _OLD, 1)),
+    ],
+    "SQL of a gold model edited": [
+        Move(Put(0, _TWO_DAYS, 0)),
+        Move(EditSql("daily", 2)),
+    ],
+    "forgotten by a column that is no key": [
+        Move(Put(0, _file(Row("p", "x", 3, day=1)), 0)),
+        Move(Put(1, _file(Row("p", "y", 5, day=2)), 0)),
+        Move(Forget("label", "y")),
+    ],
+}
+JUDGED: dict[str, list[Move]] = {
     "other content of the same time and size": [
         Move(Put(0, _OLD, 0)),
         Move(Put(0, _NEW, 0)),
@@ -66,12 +93,6 @@ SIGNS: dict[str, list[Move]] = {
         Move(Put(0, _OLD, 0)),
         Move(Archive(0)),
         Move(Refresh(("raw",))),
-    ],
-    "a full refresh of bronze while the folder is away": [
-        Move(Put(0, _OLD, 0)),
-        Move(Mount(False)),
-        Move(Refresh(("raw", "checked", "entity"))),
-        Move(Mount(True)),
     ],
     "trouble that passes": [
         Move(Put(0, _OLD, 0)),
@@ -85,24 +106,10 @@ SIGNS: dict[str, list[Move]] = {
         Move(EditPolicy("rescue")),
         Move(Release(is_of_files=True)),
     ],
-    "a day refused by a rule, then silver refreshed": [
-        Move(Put(0, _TWO_DAYS, 0)),
-        Move(EditRule(4), left_out=("checked", "entity")),
-        Move(Refresh(("checked", "entity"))),
-    ],
-    "an input replaced by SQL": [
-        Move(Put(0, _TWO_DAYS, 0)),
-        Move(Replace("entity")),
-        Move(Put(0, _OLD, 1)),
-    ],
     "content judged again under the same row ids": [
         Move(Put(0, _OLD, 0)),
         Move(EditSql("checked", 2), left_out=("checked", "entity")),
         Move(Refresh(("checked",))),
-    ],
-    "SQL of a gold model edited": [
-        Move(Put(0, _TWO_DAYS, 0)),
-        Move(EditSql("daily", 2)),
     ],
     "a rule edited": [
         Move(Put(0, _TWO_DAYS, 0)),
@@ -114,18 +121,13 @@ SIGNS: dict[str, list[Move]] = {
         Move(Put(1, _NEW, 1), left_out=ON_SILVER),
         Move(Forget("key", "p")),
     ],
-    "forgotten by a column that is no key": [
-        Move(Put(0, _file(Row("p", "x", 3, day=1)), 0)),
-        Move(Put(1, _file(Row("p", "y", 5, day=2)), 0)),
-        Move(Forget("label", "y")),
-    ],
     "a model's own table restored": [
         Move(Put(0, _OLD, 0)),
         Move(Put(0, _TWO_DAYS, 1)),
         Move(Restore("entity", 1)),
     ],
 }
-STOPS: dict[str, list[Move]] = {
+SNAPSHOTS: dict[str, list[Move]] = {
     "a snapshot put back with its own time": [
         Move(Put(0, _OLD, 0)),
         Move(Put(0, _file(Row("r", "x", 3)), 1)),

@@ -204,16 +204,17 @@ class Oracle:
         }
 
     def tables(self) -> dict[str, Counter[Any]]:
-        """Of each table, by the name of its model without the entity's, the rows that it must hold."""
+        """By model, the rows that its table must hold, whether the world has it or not."""
         rows = self.entity()
         verdicts = Counter(
             (self.told(reasons), str(self.variant("verdicts"))) for *_, reasons, _stale in self.judged()
         )
+        summary: Counter[Any] = Counter([(len(rows) * self.variant("summary"),)])
         if self.is_snapshot:
             label = str(self.variant("entity"))
             return {
                 "entity": Counter((key, label, name) for key, (_, name) in rows.items()),
-                "count": Counter([(len(rows) * self.variant("count"),)]),
+                "summary": summary,
             }
         suffix = "" if self.variant("entity") == 1 else "2"
         heights = {key: float(row.height * self.variant("checked")) for key, (row, _) in rows.items()}
@@ -236,5 +237,5 @@ class Oracle:
             "places": Counter((key, labels[key] + mark, heights[key]) for key in rows),
             "verdicts": verdicts,
             "daily": daily,
-            "summary": Counter([(len(rows) * self.variant("summary"), len(rows))]),
+            "summary": summary,
         }

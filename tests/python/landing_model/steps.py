@@ -13,7 +13,7 @@ from oracle import LONG_AGO, Content, File, Row
 from worlds import models_of, table_name
 
 NAMES = ("a.csv", "b.csv", "c.csv")
-ON_SILVER = ("places", "verdicts", "daily", "summary", "count")
+ON_SILVER = ("places", "verdicts", "daily", "summary")
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,7 @@ _contents = st.builds(
     has_extra_column=st.sampled_from([False] * 4 + [True]),
 )
 _files = st.integers(0, len(NAMES) - 1)
-_models = st.sampled_from(["checked", "entity", "places", "verdicts", "daily", "summary", "count"])
+_models = st.sampled_from(["checked", "entity", "places", "verdicts", "daily", "summary"])
 _any_model = st.one_of(st.just("raw"), _models)
 
 _puts = st.builds(Put, _files, _contents, st.sampled_from([1, 1, 0, 0, -1]))

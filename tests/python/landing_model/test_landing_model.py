@@ -10,8 +10,7 @@ import pytest
 from ground import Ground, MismatchError
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
-from known import SIGNS as KNOWN_OF_SIGNS
-from known import STOPS as KNOWN_OF_STOPS
+from known import DATED, JUDGED, SNAPSHOTS
 from script import play, side_by_side
 from steps import KILLS, LEFT_OUT, STEPS, Round
 from worlds import SIGNS, STOPS, WORLDS
@@ -24,7 +23,7 @@ ROUNDS = int(os.environ.get("ROUNDS", "25"))
 
 def _batches() -> list[dict[str, str]]:
     """Scripts by world, as many at once as there are worlds."""
-    waiting = {SIGNS: list(KNOWN_OF_SIGNS), STOPS: list(KNOWN_OF_STOPS)}
+    waiting = {SIGNS[::2]: list(DATED), SIGNS[1::2]: list(JUDGED), STOPS: list(SNAPSHOTS)}
     batches = []
     while any(waiting.values()):
         batches.append({world: names.pop(0) for of, names in waiting.items() for world in of if names})
@@ -33,7 +32,7 @@ def _batches() -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("scripts", _batches(), ids=lambda batch: ", ".join(batch.values()))
 def test_what_once_broke(ground: Ground, scripts: dict[str, str]) -> None:
-    known = {**KNOWN_OF_SIGNS, **KNOWN_OF_STOPS}
+    known = DATED | JUDGED | SNAPSHOTS
     wrong = play(ground, side_by_side({world: known[name] for world, name in scripts.items()}))
     assert not wrong, "\n".join(f"{scripts[world]}: {found}" for world, found in wrong.items())
 
@@ -63,8 +62,10 @@ def test_the_landing_against_its_model(ground: Ground) -> None:
             self.rounds.append(made)
             try:
                 if made.play(ground):
-                    ground.check_against_whole(list(WORLDS))
                     done += len(WORLDS)
+                    # The oracle knows what a full refresh gives; that it is right is asked of dbt now and then.
+                    if len(self.rounds) % 4 == 0:
+                        ground.check_against_whole([name for name in WORLDS if not made.left_out.get(name)])
             except MismatchError as found:
                 from script import told
 

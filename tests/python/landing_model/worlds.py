@@ -12,10 +12,12 @@ SIGNS = ("signs_1", "signs_2", "signs_3", "signs_4")
 STOPS = ("stops_1", "stops_2")
 WORLDS = (*SIGNS, *STOPS)
 
-# By layer, in the order in which they are built. The entity itself has no suffix.
-MODELS = {
-    "signs": ("raw", "checked", "entity", "places", "verdicts", "daily", "summary"),
-    "stops": ("raw", "checked", "entity", "count"),
+# In the order in which they are built; the entity itself has no suffix. Every way to be incremental is there twice, and no world pays for all.
+_COMMON = ("raw", "checked", "entity")
+_GOLD_OF = {
+    **dict.fromkeys(("signs_1", "signs_3"), ("places", "daily")),
+    **dict.fromkeys(("signs_2", "signs_4"), ("verdicts", "summary")),
+    **dict.fromkeys(STOPS, ("summary",)),
 }
 _GOLD = {
     "places": """
@@ -56,16 +58,9 @@ where {{{{ recomputed }}}}
 group by event_date
 """,
     "summary": """
-{{%- do recompute_if_changed([ref('{entity}'), ref('{entity}_daily')]) %}}
-
-select
-    (select count(*) from {{{{ ref('{entity}') }}}}) * {variant} as sign_count,
-    (select coalesce(sum(sign_count), 0) from {{{{ ref('{entity}_daily') }}}}) as daily_count
-""",
-    "count": """
 {{%- do recompute_if_changed([ref('{entity}')]) %}}
 
-select count(*) * {variant} as stop_count from {{{{ ref('{entity}') }}}}
+select count(*) * {variant} as key_count from {{{{ ref('{entity}') }}}}
 """,
 }
 
@@ -75,7 +70,7 @@ def kind_of(world: str) -> str:
 
 
 def models_of(world: str) -> tuple[str, ...]:
-    return MODELS[kind_of(world)]
+    return (*_COMMON, *_GOLD_OF[world])
 
 
 def model_name(world: str, model: str) -> str:
