@@ -155,7 +155,7 @@ class Ground:
             if model not in out.get(name, ())
         ]
         with self.switch.armed(*_aim(kill)), self._timed("run"):
-            outcome = dbt_calls.invoke(["run", "--select", *models])
+            outcome = _dbt("run", "--select", *models)
             was_killed = self.switch.is_dead
         if not was_killed and not outcome.success:
             self._blame(names, outcome)
@@ -176,7 +176,7 @@ class Ground:
         models = [model_name(name, model) for name, of in chosen.items() for model in of]
         allowed = ["--vars", "drop_missing_files: true"] if may_drop else []
         with self.switch.armed(*_aim(kill)), self._timed("refresh"):
-            outcome = dbt_calls.invoke(["run", "--full-refresh", "--select", *models, *allowed])
+            outcome = _dbt("run", "--full-refresh", "--select", *models, *allowed)
             was_killed = self.switch.is_dead
         found = {result.node.name: result for result in outcome.result.results} if outcome.result else {}
         refused: set[str] = set()
@@ -276,9 +276,7 @@ class Ground:
             if model not in ("raw", "checked")
         }
         with self._timed("whole"):
-            # It would print what it has compiled.
-            with contextlib.redirect_stdout(io.StringIO()):
-                outcome = dbt_calls.invoke(["compile", "--full-refresh", "--select", *models])
+            outcome = _dbt("compile", "--full-refresh", "--select", *models)
             if not outcome.success:
                 self._blame(names, outcome)
             parts = []
@@ -308,6 +306,12 @@ class Ground:
             yield
         finally:
             self.spent[what] = round(self.spent[what] + time.monotonic() - began, 1)
+
+
+def _dbt(*arguments: str) -> Any:
+    """Without what it prints of errors that are meant, and of what it has compiled."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        return dbt_calls.invoke(list(arguments))
 
 
 def _aim(kill: tuple[str, Kill] | None) -> tuple[Kill | None, str]:

@@ -83,6 +83,14 @@ DATED: dict[str, list[Move]] = {
         Move(Put(1, _file(Row("p", "y", 5, day=2)), 0)),
         Move(Forget("label", "y")),
     ],
+    "what was forgotten of a version put back, after two full refreshes": [
+        Move(Put(0, _OLD, 0)),
+        Move(Put(0, _NEW, 1)),
+        Move(PutBack(0, 2)),
+        Move(Forget("key", "p")),
+        Move(Refresh(("raw",))),
+        Move(Refresh(("raw",))),
+    ],
 }
 JUDGED: dict[str, list[Move]] = {
     "other content of the same time and size": [

@@ -105,15 +105,21 @@ class Oracle:
 
     def after_refresh(self, may_drop: bool) -> list[Delivery] | None:
         """What bronze holds after a full refresh; none if it must be refused, since rows would be lost that count."""
-        if not may_drop:
-            for name in {one.name for one in self.deliveries}:
-                if name not in self.listed() or name in self.unreadable:
-                    return None
+        listed = self.listed()
+        for one in self.deliveries if not may_drop else ():
+            if one.name not in listed or (not one.is_refused and not self._is_readable(one.name)):
+                return None
         return [
-            self._delivered(name, file)
-            for name, file in sorted(self.listed().items())
-            if name not in self.unreadable
+            self._again(name, file) for name, file in sorted(listed.items()) if name not in self.unreadable
         ]
+
+    def _is_readable(self, name: str) -> bool:
+        return name not in self.unreadable and not self._delivered(name, self.files[name]).is_refused
+
+    def _again(self, name: str, file: File) -> Delivery:
+        """What was forgotten of a file stays forgotten when it is read again."""
+        last, again = self.last(name), self._delivered(name, file)
+        return replace(again, forgotten=last.forgotten) if last is not None and last.file == file else again
 
     def _delivered(self, name: str, file: File) -> Delivery:
         is_refused = file.content.rows is None or (self.policy == "strict" and file.content.has_extra_column)
