@@ -136,9 +136,11 @@ class Ground:
     def _write_extent(self, name: str, is_wide: bool) -> None:
         self.sql(f"update reference.extents set min_lon = {0 if is_wide else 14} where extent = '{name}'")
 
-    def operation(self, name: str, **arguments: Any) -> None:
+    def operation(self, name: str, entity: str, **arguments: Any) -> None:
         with self._timed(name):
-            self.lakehouse.dbt("run-operation", name, "--args", json.dumps(arguments))
+            outcome = _dbt("run-operation", name, "--args", json.dumps({"entity": entity, **arguments}))
+        if not outcome.success:
+            raise MismatchError(entity, f"{name} failed: {arguments} {outcome.exception}")
 
     def run(
         self,

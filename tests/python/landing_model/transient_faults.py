@@ -16,11 +16,16 @@ def mark_of(marks: Path, path: Path) -> Path:
     return marks / f"{path.parent.name}+{path.name}"
 
 
-def _open_or_fail(file: Any, *arguments: Any, **options: Any) -> Any:
+def _open_or_fail(file: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
     marks = os.environ.get(MARKS)
-    if marks and str(file).endswith(".csv") and mark_of(Path(marks), Path(file)).exists():
+    if (
+        marks
+        and mode.startswith("r")
+        and str(file).endswith(".csv")
+        and mark_of(Path(marks), Path(file)).exists()
+    ):
         raise OSError(errno.EIO, os.strerror(errno.EIO), str(file))
-    return _open(file, *arguments, **options)
+    return _open(file, mode, *arguments, **options)
 
 
 io.open = _open_or_fail
