@@ -25,7 +25,7 @@ def forgotten_rows(spark: Any, table: str, landed: list[str], view: str) -> dict
         return None
     rows.createOrReplaceTempView(view)
     emptied = layers.emptied_row(landed, "forgotten._corrupt_record")
-    names = [name for name in landed if name != "_source_repeat"] + list(_OF_THE_RUN)
+    names = list(landed) + list(_OF_THE_RUN)
     return {
         "view": view,
         "condition": " and ".join(f"landed.{name} = forgotten.{name}" for name in known_by),

@@ -16,7 +16,8 @@ from deltalake import DeltaTable
 from workbench import Workbench
 
 DAYS = int(os.environ.get("EDITED_DAYS", "4"))
-TOWN = (15.0, 48.0)
+TOWN, ANTIMERIDIAN, POLE = (15.0, 48.0), (180.0, -17.0), (-179.9, 89.9)
+WORLD = shapely.box(-180, -90, 180, 90)
 KEPT = """
 {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='{key}', merge_delete_when='source.geometry is null',
     tblproperties={{'delta.enableChangeDataFeed': 'true'}}) }}}}
@@ -33,19 +34,28 @@ select * from {{ spatial_join(ref('edited_points'), ref('edited_shapes'), left_c
 class Edited:
     """Points and shapes, and what became of them."""
 
-    def __init__(self, bench: Workbench, seed: int) -> None:
-        self.bench, self.chance = bench, np.random.default_rng(seed)
+    def __init__(self, bench: Workbench, seed: int, centre: tuple[float, float]) -> None:
+        self.bench, self.chance, self.centre = bench, np.random.default_rng(seed), centre
         self.points: dict[int, Any] = {number: self._place() for number in range(400)}
         self.shapes: dict[int, Any] = {number: self._shape() for number in range(60)}
         self.labels = dict.fromkeys(self.shapes, "first")
         self.changed_points, self.changed_shapes = set(self.points), set(self.shapes)
 
     def _place(self) -> Any:
-        return shapely.Point(TOWN + self.chance.uniform(-0.3, 0.3, 2))
+        lon, lat = self.centre + self.chance.uniform(-0.3, 0.3, 2)
+        lon, lat = (lon + 180) % 360 - 180, min(lat, 90.0)
+        if self.chance.random() < 0.5:
+            # A corner of a cell, where its children reach beyond it.
+            corners = h3.cell_to_boundary(h3.latlng_to_cell(lat, lon, 7))
+            lat, lon = corners[self.chance.integers(len(corners))]
+        return shapely.Point(lon, lat)
 
     def _shape(self) -> Any:
+        """Cut at 180 degrees, as silver holds it."""
         size = self.chance.choice([0.002, 0.02, 0.15])
-        return shapely.Point(TOWN + self.chance.uniform(-0.3, 0.3, 2)).buffer(size)
+        shape = self._place().buffer(size)
+        turns = (shapely.transform(shape, lambda xy, by=by: np.add(xy, (by, 0))) for by in (-360, 0, 360))
+        return shapely.union_all([shapely.intersection(turn, WORLD) for turn in turns])
 
     def edit(self, day: int) -> None:
         """A few of everything: new, moved, removed, relabelled; now and then nothing on one side."""
@@ -117,14 +127,26 @@ def box(shape: Any) -> dict[str, float] | None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "most_bytes", "days"), [("delta-rs", driver_tables.MOST_BYTES, DAYS), ("Spark", 0, DAYS - 1)]
+    ("engine", "most_bytes", "days", "centre"),
+    [
+        ("delta-rs", driver_tables.MOST_BYTES, DAYS, TOWN),
+        ("Spark", 0, DAYS - 1, TOWN),
+        ("delta-rs", driver_tables.MOST_BYTES, DAYS - 1, ANTIMERIDIAN),
+        ("Spark", 0, DAYS - 2, POLE),
+    ],
+    ids=["on the driver", "by Spark", "at 180 degrees", "at the pole"],
 )
 def test_only_changed_cells_are_computed_again_and_nothing_differs(
-    bench: Workbench, engine: str, most_bytes: int, days: int, monkeypatch: pytest.MonkeyPatch
+    bench: Workbench,
+    engine: str,
+    most_bytes: int,
+    days: int,
+    centre: tuple[float, float],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """On the driver, and by Spark where that would be too much for it."""
     monkeypatch.setattr(driver_tables, "MOST_BYTES", most_bytes)
-    edited = Edited(bench, seed=1)
+    edited = Edited(bench, 1, centre)
     edited.land()
     given = bench.state / "given"
     bench.write(
