@@ -371,7 +371,7 @@ class SedonaAdapter(SparkAdapter):
             return None
         folders = SedonaConnectionManager.python_macro_folders
         files = [path for folder in folders for path in folder.glob("*.py")]
-        return code.digest(variables, facts, files, SedonaConnectionManager.project_root)
+        return code.digest(variables, facts, files)
 
     def _model_code(self, model: dict[str, Any]) -> ModelCode:
         return ModelCode(model, self.get_macro_resolver(), _INTERNAL_PACKAGES)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import importlib.util
 import json
 import re
+import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -53,7 +56,7 @@ class ModelCode:
     def variables(self) -> list[str]:
         return sorted({name for text in self.own_texts for name in _VARIABLE.findall(text)})
 
-    def digest(self, variables: dict[str, Any], facts: Any, python_files: Iterable[Path], root: Path) -> str:
+    def digest(self, variables: dict[str, Any], facts: Any, python_files: Iterable[Path]) -> str:
         """Of a variable that is a mapping, only what the model names of it counts: another entity is no concern of this one."""
         words = set(_WORD.findall(self._sql))
         counted = {
@@ -63,7 +66,7 @@ class ModelCode:
         config = {name: self._model["config"].get(name) for name in _CONFIG}
         parts = [*self.own_texts, json.dumps([config, counted, facts], sort_keys=True, default=str)]
         used = {word for text in self.own_texts for word in _WORD.findall(text)}
-        parts += python_texts(python_files, used, root)
+        parts += python_texts(python_files, used)
         digest = hashlib.sha256()
         for part in parts:
             digest.update(hashlib.sha256(part.encode()).digest())
@@ -87,8 +90,9 @@ def _used_macros(model: dict[str, Any], sql: str, macros: dict[str, Any]) -> Ite
 _sources: dict[tuple[Path, int], str] = {}
 
 
-def python_texts(files: Iterable[Path], used: set[str], root: Path) -> list[str]:
-    """The Python files that define one of the used names, and the modules of the project that they import, one through another."""
+def python_texts(files: Iterable[Path], used: set[str]) -> list[str]:
+    """The Python files that define one of the used names, and the modules that they import, one through another. Not those of installed
+    packages: as with dbt's own, an upgrade is no reason to compute every table again."""
     found: dict[Path, str] = {}
     waiting = [
         path for path in sorted(files) if used & set(re.findall(r"^def (\w+)", _text(path), re.MULTILINE))
@@ -97,21 +101,38 @@ def python_texts(files: Iterable[Path], used: set[str], root: Path) -> list[str]
         path = waiting.pop()
         if path not in found:
             found[path] = _text(path)
-            waiting += _imported(found[path], root)
-    return [found[path] for path in sorted(found)]
+            waiting += _imported(found[path])
+    return sorted(found.values())
 
 
-def _imported(text: str, root: Path) -> list[Path]:
+def _imported(text: str) -> list[Path]:
     files: list[Path] = []
     for package, names, module in _IMPORT.findall(text):
         dotted = [
             package or module,
             *(f"{package}.{name.split()[0]}" for name in names.split(",") if name.split()),
         ]
+        home = _home(dotted[0].split(".")[0])
+        if home is None:
+            continue
         for candidate in dotted:
-            place = root.joinpath(*candidate.split("."))
+            place = home.joinpath(*candidate.split("."))
             files += [path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()]
     return files
+
+
+@functools.cache
+def _home(package: str) -> Path | None:
+    """The folder that holds a package of which the sources are at hand, wherever the project lies; none for other packages."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        return None
+    origin = Path((spec and spec.origin) or "")
+    is_installed = {"site-packages", "dist-packages"} & set(origin.parts)
+    if is_installed or not origin.is_file() or origin.is_relative_to(sysconfig.get_paths()["stdlib"]):
+        return None
+    return origin.parent.parent if origin.name == "__init__.py" else origin.parent
 
 
 def _text(path: Path) -> str:
