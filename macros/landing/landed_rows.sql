@@ -59,13 +59,17 @@
 
 {# Files whose refusal somebody asked to look at again (`release_quarantine`) since this model last ran. #}
 {% macro _released_files(requests, loaded_by) %}
-    {%- if loaded_by is none or requests.is_cte or load_relation(requests) is none or not has_changed(requests) -%}
-        {{ return([]) }}
+    {%- if requests.is_cte or load_relation(requests) is none -%} {{ return([]) }} {%- endif -%}
+    {%- set released = [] -%}
+    {%- if has_changed(requests) and loaded_by is not none -%}
+        {%- do released.extend(run_query(
+            'select distinct _source_file from ' ~ loaded_by ~ ' left semi join ' ~ changed_values(requests, '_row_id', 'asked_id')
+            ~ ' on _row_id = asked_id where _file_problem is not null'
+        ).rows | map(attribute=0)) -%}
     {%- endif -%}
-    {{ return(run_query(
-        'select distinct _source_file from ' ~ loaded_by ~ ' left semi join ' ~ changed_values(requests, '_row_id', 'asked_id')
-        ~ ' on _row_id = asked_id where _file_problem is not null'
-    ).rows | map(attribute=0) | list) }}
+    {# Requests for rows of others are no reason to write. #}
+    {%- do adapter.note_change(requests.render(), released | length > 0) -%}
+    {{ return(released) }}
 {% endmacro %}
 
 
