@@ -15,7 +15,7 @@ from shapely import affinity
 MODEL = """
 {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='parcel_id',
            tblproperties={{'delta.enableChangeDataFeed': 'true'}}) }}}}
-{{% do adapter.is_as_noted(none, 'delivery', 'day {day}') if execute %}}
+{{% do adapter.is_as_noted(none, 'delivery', invocation_id) if execute %}}
 select * from {delivery}
 """
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -91,4 +91,4 @@ class Parcels:
 def deliver(bench: LifecycleBench, parcels: Parcels, name: str = "parcels") -> None:
     """Merged by dbt, as silver is."""
     delivery = bench.table(f"{name}_delivery", parcels.table())
-    bench.build(name, MODEL.format(delivery=delivery, day=parcels.day))
+    bench.build(name, MODEL.format(delivery=delivery))

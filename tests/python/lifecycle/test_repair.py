@@ -132,7 +132,8 @@ def undo(capfd: pytest.CaptureFixture[str], table: str, reason: str) -> None:
 
 def repairs(bench: LifecycleBench) -> list[dict[str, Any]]:
     rows = DeltaTable(path_of(bench, "ops.repair_log")).to_pyarrow_table().to_pylist()
-    return sorted(rows, key=lambda row: row["started_at"])
+    # Tests of forgetting plant a row in every log.
+    return sorted((row for row in rows if row["started_at"]), key=lambda row: row["started_at"])
 
 
 def commit_note(bench: LifecycleBench, name: str = "silver.telemetry") -> dict[str, Any]:
