@@ -7,6 +7,7 @@
         {%- do adapter.note_change(relation.identifier, true) if execute -%}
         {{ return(_as_inserts_sql(relation, 'null')) }}
     {%- endif -%}
+    {%- do adapter.accumulates() -%}
     {%- set read = adapter.read_input(this if is_incremental() else none, relation) -%}
     {%- do _check_feed('changes_since_last_run', relation) -%}
     {%- if read.last is not none -%}

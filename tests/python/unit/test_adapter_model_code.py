@@ -77,6 +77,13 @@ def test_a_model_names_inputs_through_its_macros() -> None:
     assert model.code.names_inputs
 
 
+def test_a_macro_says_that_rows_can_not_be_had_again() -> None:
+    assert not Model().code.accumulates
+    feed = macro("feed", "{% do adapter.accumulates() %}")
+    assert Model("{{ feed() }}").add(feed).code.accumulates
+    assert not Model("{{ feed() }}", incremental_strategy="merge").add(feed).code.accumulates
+
+
 def test_python_counts_with_what_it_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     package = tmp_path / "shapes_of_this_test"

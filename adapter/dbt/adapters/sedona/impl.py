@@ -357,7 +357,12 @@ class SedonaAdapter(SparkAdapter):
     ) -> bool:
         """True if what `target` holds can't be brought up to date in parts."""
         digest = self._code_digest(model, variables, facts)
+        can_rebuild = can_rebuild and not self._model_code(model).accumulates
         return self._model_inputs().must_rebuild(self, target, digest, can_rebuild)
+
+    @available
+    def accumulates(self) -> None:
+        """A macro calls it to say that its model's older rows can't be computed again: such a model is never computed whole unasked."""
 
     @available
     def use_code(self, model: dict[str, Any], variables: dict[str, Any], facts: Any) -> None:

@@ -29,6 +29,8 @@ _VARIABLE = re.compile(r"""\bvar\(\s*['"](\w+)['"]""")
 _IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+([^\n#]+)|import\s+([\w.]+))", re.MULTILINE)
 # How a model asks what has changed in its inputs.
 _NAMES_INPUTS = re.compile(r"adapter\.(read_input|is_as_noted)\(")
+# How a macro says that the rows it gave to earlier runs can't be had again.
+_ACCUMULATES = re.compile(r"adapter\.accumulates\(")
 
 
 class ModelCode:
@@ -42,8 +44,16 @@ class ModelCode:
 
     @property
     def names_inputs(self) -> bool:
-        texts = (self._sql, *(macro.macro_sql for macro in self._macros))
-        return any(_NAMES_INPUTS.search(text) for text in texts)
+        return self._says(_NAMES_INPUTS)
+
+    @property
+    def accumulates(self) -> bool:
+        """True if it appends what a macro gives only once. A merge ends in the same rows if all come again."""
+        strategy = self._model["config"].get("incremental_strategy") or "append"
+        return strategy == "append" and self._says(_ACCUMULATES)
+
+    def _says(self, pattern: re.Pattern[str]) -> bool:
+        return any(pattern.search(text) for text in (self._sql, *(macro.macro_sql for macro in self._macros)))
 
     @property
     def own_texts(self) -> list[str]:
