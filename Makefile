@@ -73,7 +73,7 @@ adapter-test: setup ## dbt's own conformance suite and ours against dbt-sedona: 
 	@$(BIN)/pytest -q tests/python/adapter $(ARGS)
 
 test-faults: setup ## kill fifty runs, at random moments and between the commits of a model, and check what is left: 40 minutes
-	@KILLS=$(or $(KILLS),50) $(BIN)/pytest -q -s tests/python/integration/test_killed_runs.py $(ARGS)
+	@KILLS=$(or $(KILLS),50) $(BIN)/pytest -q -s tests/python/integration/test_placed_kills.py $(ARGS)
 
 bench: bench-peers ## joins, windows, neighbours and overlays against DuckDB, SedonaDB, GeoPandas, PostGIS and plain Sedona
 	@$(BIN)/python -m benchmarks.spatial $(if $(CASES),--cases $(CASES)) $(if $(SIZE),--sizes $(SIZE)) $(ARGS)
