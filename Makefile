@@ -66,8 +66,9 @@ test-model: setup ## 2,000 random steps of files, rules, models, tables and kill
 spatial-test: setup ## tests that ask every spatial macro, and compare with brute force: minutes
 	@$(BIN)/pytest -q tests/python/spatial $(ARGS)
 
-test-formats: setup ## read the spatial files of other packages' test data, downloaded once: minutes
+test-formats: setup ## read the spatial files of other packages' test data, downloaded once, and hostile ones: minutes
 	@$(BIN)/pytest -q tests/python/formats $(ARGS)
+	@HOSTILE_FILES=1 $(BIN)/pytest -q tests/python/landing/test_hostile_landing.py
 
 adapter-test: setup ## dbt's own conformance suite and ours against dbt-sedona: 25 minutes
 	@$(BIN)/pytest -q tests/python/adapter $(ARGS)

@@ -185,7 +185,8 @@ def plan(
     from geostrata.landing.rows import outcomes
 
     changed = _changed_content(spark, declared, listing, known, compared_ms)
-    if is_refresh:
+    # A refresh holds at least what the table held; a first run is capped as any other.
+    if is_refresh and known.paths:
         chosen = all_again(declared, listing, known, changed, may_drop_missing)
     else:
         chosen = new_deliveries(declared, listing, known, {*changed, *released})
