@@ -48,7 +48,9 @@ def main(coordinates: list[str]) -> int:
 
 def _ivy_folders(spark) -> list[Path]:  # type: ignore[no-untyped-def]  # pyspark is imported late, in main
     chosen = spark.conf.get("spark.jars.ivy", None)
-    homes = [Path(chosen)] if chosen else sorted(Path.home().glob(".ivy2*"))
+    # Java takes a user's home from the system, whatever HOME says.
+    home = Path(spark._jvm.java.lang.System.getProperty("user.home"))
+    homes = [Path(chosen)] if chosen else sorted(home.glob(".ivy2*"))
     return [home / "jars" for home in homes]
 
 
