@@ -140,7 +140,7 @@ class Ground:
         with self._timed(name):
             outcome = _dbt("run-operation", name, "--args", json.dumps({"entity": entity, **arguments}))
         if not outcome.success:
-            raise MismatchError(entity, f"{name} failed: {arguments} {outcome.exception}")
+            raise MismatchError(entity, f"{name} failed: {arguments} {dbt_calls.first_line(outcome)}")
 
     def run(
         self,
@@ -149,7 +149,11 @@ class Ground:
         kill: tuple[str, Kill] | None = None,
     ) -> bool:
         """Builds all models of the worlds but those that are left out. True if it was not killed, and all was compared."""
-        out = left_out or {}
+        # A table that is not there yet can't be left out: what reads it would fail.
+        out = {
+            name: tuple(model for model in models if self.log(name, model))
+            for name, models in (left_out or {}).items()
+        }
         models = [
             model_name(name, model)
             for name in names

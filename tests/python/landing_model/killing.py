@@ -52,9 +52,6 @@ class KillSwitch:
             self._kill, self.is_dead = None, False
 
     def pass_through(self, statement: str, run: Callable[[], Any]) -> Any:
-        # Settings belong to a session that would be gone with its process.
-        if statement.lower().startswith("reset"):
-            return run()
         if self.is_dead:
             raise KilledError("killed")
         is_it = self._counts(statement)

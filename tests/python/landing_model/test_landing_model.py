@@ -38,12 +38,14 @@ def test_what_once_broke(ground: Ground, scripts: dict[str, str]) -> None:
 
 
 def test_the_landing_against_its_model(ground: Ground) -> None:
-    done = 0
+    done = lives = 0
     began = time.monotonic()
 
     class Landing(RuleBasedStateMachine):
         @initialize()
         def begin(self) -> None:
+            nonlocal lives
+            lives += 1
             self.rounds: list[Round] = []
             ground.reset(WORLDS)
 
@@ -57,7 +59,8 @@ def test_the_landing_against_its_model(ground: Ground) -> None:
 
         def _play(self, made: Round) -> None:
             nonlocal done
-            if done >= STEP_COUNT:
+            # In the first life that Hypothesis makes, every step is its simplest and so the same.
+            if lives == 1 or done >= STEP_COUNT:
                 return
             self.rounds.append(made)
             try:
@@ -74,11 +77,11 @@ def test_the_landing_against_its_model(ground: Ground) -> None:
                 )
             print(f"{done} steps, {time.monotonic() - began:.0f} s", dict(ground.spent), flush=True)
 
-    lives = -(-STEP_COUNT // (len(WORLDS) * ROUNDS // 2)) + 1
     run_state_machine_as_test(
         seed(SEED)(Landing),
         settings=settings(
-            max_examples=lives,
+            # Killed rounds don't count, and some lives are empty: enough for both.
+            max_examples=3 + 3 * STEP_COUNT // (len(WORLDS) * ROUNDS),
             stateful_step_count=ROUNDS,
             deadline=None,
             database=None,

@@ -168,13 +168,8 @@ class InputVersions(threading.local):
         at_version = self._noted[self._target].at_version if self._target else None
         if at_version is not None:
             settings |= {_WRITER_SETTING: _WRITER, _NUMBER_SETTING: str(at_version + 1)}
-        for name, value in settings.items():
-            adapter.execute(f"set {name} = {value}")
-        try:
+        with adapter.commit_settings(settings):
             yield
-        finally:
-            for name in settings:
-                adapter.execute(f"reset {name}")
 
     def _note(self) -> str:
         return json.dumps(
