@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from dbt.adapters.sedona.delta_log import Commit
 from dbt.adapters.sedona.input_versions import InputVersions
 from dbt_common.invocation import get_invocation_id
