@@ -24,10 +24,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import shapely
+from dbt.adapters.sedona import python_macros
 from pyogrio.raw import write
+from pyspark.sql.functions import current_timestamp
 
-from geostrata import landing, text_table
-from geostrata.landing import Declaration
+from geostrata import text_table
 from geostrata.readers.spec import FORMATS
 
 COLUMNS = {"thing_id": "string", "name": "string", "amount": "double"}
@@ -95,6 +96,7 @@ class Bench:
     def __init__(self, folder: Path, repeats: int) -> None:
         from dbt.adapters.sedona import session
         from dbt.adapters.sedona.connections import SedonaCredentials
+        from dbt.adapters.sedona.python_macros import Folders
 
         self.folder, self.repeats = folder, repeats
         credentials = SedonaCredentials(
@@ -104,16 +106,16 @@ class Bench:
         )
         settings = credentials.session_settings(folder)
         macros = Path(__file__).resolve().parents[1] / "macros" / "python"
-        session.register_python_macros(settings, [macros])
+        session.register_python_macros(settings, Folders(own=(macros,)))
         self.spark = session.thread_session(settings)
 
     def measure(self, name: str, count: int) -> list[str]:
         print(f"  {name}, {count:,} rows", file=sys.stderr, flush=True)
         path = write_file(self.folder / f"{name}_{count}", name, count)
-        declared = self._declared(name, path.parent)
+        source = self._source(name, path.parent)
         target = self.folder / f"{name}_{count}.delta"
-        self._land(declared, target)
-        land_s, land_mb = self._median(lambda: self._land(declared, target))
+        self._land(source, target)
+        land_s, land_mb = self._median(lambda: self._land(source, target))
         examine_s, _ = self._median(lambda: self._examine(target))
         peer_s, peer_mb = self._peer(name, path)
         return [
@@ -135,31 +137,40 @@ class Bench:
             print(f"  ten files beside {count:,}", file=sys.stderr, flush=True)
             folder = self.folder / f"many_{count}"
             write_small_files(folder, 0, count)
-            declared = self._declared("csv", folder)
+            source = self._source("csv", folder)
             target = self.folder / f"many_{count}.delta"
-            self._land(declared, target)
+            self._land(source, target)
             write_small_files(folder, count, 10)
             began = time.monotonic()
-            self._land(declared, target, is_append=True)
+            self._land(source, target, is_append=True)
             found.append(time.monotonic() - began)
         return [
             [f"{count:,}", f"{seconds:.1f}", f"{seconds / found[0]:.2f}"]
             for count, seconds in zip(counts, found, strict=True)
         ]
 
-    def _declared(self, name: str, folder: Path) -> Declaration:
+    def _source(self, name: str, folder: Path) -> dict[str, Any]:
         columns = {**COLUMNS, "geometry": "string" if name in TEXT else "binary"}
-        return Declaration.of(f"bench.{name}", str(folder), {"file_format": name}, columns)
+        external = {"file_format": name}
+        return {"name": f"bench.{name}", "location": str(folder), "external": external, "columns": columns}
 
-    def _land(self, declared: Declaration, target: Path, is_append: bool = False) -> None:
-        loaded: list[tuple[str, int]] = []
-        if is_append:
-            frame = self.spark.read.format("delta").load(str(target))
-            known = frame.selectExpr("_source_file", "unix_millis(_source_mtime) as at").distinct()
-            loaded = [(row["_source_file"], row["at"]) for row in known.toArrow().to_pylist()]
-        plan = landing.plan(self.spark, declared, landing.list_files(declared) or [], loaded)
-        frame = landing.landed_rows(self.spark, declared, plan.files)
-        frame.write.format("delta").mode("append" if is_append else "overwrite").save(str(target))
+    def _land(self, source: dict[str, Any], target: Path, is_append: bool = False) -> None:
+        """As macros/landing/landed_rows.sql does it."""
+        listing = python_macros.call(self.spark, "list_landed_files", {"source": source})["files"]
+        arguments = {
+            "source": source,
+            "listing": listing,
+            "known_in": f"delta.`{target}`" if is_append else None,
+            "is_refresh": not is_append,
+            "released": [],
+            "may_drop_missing": False,
+            "compared_ms": 0,
+            "may_grow": False,
+            "view": "landed",
+        }
+        python_macros.call(self.spark, "plan_landed_rows", arguments)
+        rows = self.spark.table("landed").withColumn("_ingested_at", current_timestamp())
+        rows.write.format("delta").mode("append" if is_append else "overwrite").save(str(target))
 
     def _examine(self, source: Path) -> None:
         frame = self.spark.read.format("delta").load(str(source))

@@ -69,7 +69,8 @@ def main() -> int:
 
 def random_windows(count: int) -> list[Box]:
     chance = np.random.default_rng(41)
-    sides = np.sqrt(np.exp(chance.uniform(*np.log(_SHARES), count)))[:, None]
+    smallest, largest = np.log(_SHARES)
+    sides = np.sqrt(np.exp(chance.uniform(smallest, largest, count)))[:, None]
     crowded = np.arange(count) % 2 == 0
     middle = np.where(
         crowded[:, None],

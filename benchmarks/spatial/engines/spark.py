@@ -25,6 +25,7 @@ def keep_session(folder: Path) -> None:
 def session(scratch: Path) -> Any:
     from dbt.adapters.sedona import session as sessions
     from dbt.adapters.sedona.connections import SedonaCredentials
+    from dbt.adapters.sedona.python_macros import Folders
 
     profile = yaml.safe_load((_ROOT / "profiles" / "profiles.yml").read_text())
     local = profile["geostrata"]["outputs"]["local"]
@@ -32,7 +33,7 @@ def session(scratch: Path) -> Any:
     home = _kept or scratch
     credentials = SedonaCredentials(schema="bench", state_dir=str(home / "state"), **ours)
     settings = credentials.session_settings(home)
-    sessions.register_python_macros(settings, [_ROOT / "macros" / "python"])
+    sessions.register_python_macros(settings, Folders(own=(_ROOT / "macros" / "python",)))
     return sessions.thread_session(settings)
 
 
