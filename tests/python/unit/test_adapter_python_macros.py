@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from dbt.adapters.sedona import python_macros
+from dbt.adapters.sedona.python_macros import Folders
 from dbt_common.exceptions import DbtRuntimeError
 
 
@@ -124,8 +125,8 @@ def test_registers_every_file_of_every_folder(tmp_path: Path) -> None:
         macro_file(tmp_path / folder, "m.py", f"def in_{folder}(x: str) -> str: ...\n")
     macro_file(tmp_path / "one", "_private.py", "raise RuntimeError('never imported')\n")
     spark = FakeSpark()
-    folders = [tmp_path / "one", tmp_path / "two", tmp_path / "missing"]
-    assert python_macros.register(spark, folders) == ["in_one", "in_two"]
+    folders = (tmp_path / "one", tmp_path / "two", tmp_path / "missing")
+    assert python_macros.register(spark, Folders(folders)) == ["in_one", "in_two"]
     assert set(spark.registered) == {"in_one", "in_two"}
 
 
@@ -133,8 +134,30 @@ def test_a_name_defined_twice_names_both_files(tmp_path: Path) -> None:
     first = macro_file(tmp_path, "a.py", "def shout(x: str) -> str: ...\n")
     second = macro_file(tmp_path, "b.py", "def shout(x: str) -> str: ...\n")
     with pytest.raises(DbtRuntimeError) as caught:
-        python_macros.register(FakeSpark(), [tmp_path])
+        python_macros.register(FakeSpark(), Folders((tmp_path,)))
     assert caught.value.msg == f"Python macro shout is defined twice: in {first} and in {second}"
+
+
+def test_packages_bring_their_own_and_the_project_overrides_them(tmp_path: Path) -> None:
+    files = {
+        "macros/python/mine.py": "def shout(x: str) -> str: return 'mine'\n",
+        "dbt_packages/helper/dbt_project.yml": "name: helper\nmacro-paths: [sql]\n",
+        "dbt_packages/helper/sql/python/theirs.py": (
+            "def shout(x: str) -> str: return 'theirs'\ndef whisper(x: str) -> str: return 'theirs'\n"
+        ),
+        "dbt_packages/no_package/macros/python/other.py": "raise RuntimeError('never imported')\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    folders = Folders.of_project(tmp_path, ["macros"], "dbt_packages")
+    assert [path.name for path in folders.files()] == ["theirs.py", "mine.py"]
+    spark = FakeSpark()
+    assert python_macros.register(spark, folders) == ["shout", "whisper"]
+    assert {name: function("x") for name, (function, _) in spark.registered.items()} == {
+        "shout": "mine",
+        "whisper": "theirs",
+    }
 
 
 @pytest.mark.parametrize(
@@ -168,7 +191,7 @@ def test_a_type_that_spark_does_not_know(tmp_path: Path) -> None:
             )
 
     with pytest.raises(DbtRuntimeError) as caught:
-        python_macros.register(Refuses(), [tmp_path])
+        python_macros.register(Refuses(), Folders((tmp_path,)))
     assert caught.value.msg.startswith(
         f"Python macro f in {path} could not be registered: [PARSE_SYNTAX_ERROR]"
     )
@@ -185,7 +208,7 @@ def test_a_function_that_takes_the_session_is_called_by_jinja(tmp_path: Path) ->
         """,
     )
     spark = FakeSpark()
-    assert python_macros.register(spark, [tmp_path]) == ["shout"]
+    assert python_macros.register(spark, Folders((tmp_path,))) == ["shout"]
     assert list(spark.registered) == ["shout"]
     assert python_macros.call(spark, "count_files", {"folder": "abc"}) == 3
 
@@ -200,7 +223,7 @@ def test_a_call_that_fails_says_where(tmp_path: Path) -> None:
         def refused(spark): raise ShelfError("the shelf is full")
         """,
     )
-    python_macros.register(FakeSpark(), [tmp_path])
+    python_macros.register(FakeSpark(), Folders((tmp_path,)))
     with pytest.raises(DbtRuntimeError, match=rf"Python macro broken in {path}, line 3: ZeroDivisionError"):
         python_macros.call(None, "broken", {})
     with pytest.raises(DbtRuntimeError) as error:

@@ -15,7 +15,7 @@ from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.sedona import errors, forbidden, progress, session
+from dbt.adapters.sedona import errors, forbidden, progress, python_macros, session
 from dbt.adapters.sedona.retry import RetryPolicy, on_conflict
 from dbt.adapters.spark.connections import (
     SparkConnectionManager,
@@ -231,7 +231,7 @@ class SedonaConnectionManager(SparkConnectionManager):
 
     # The adapter fills these in: dbt opens connections by a class method, which knows credentials only.
     project_root: Path = Path.cwd()
-    python_macro_folders: tuple[Path, ...] = ()
+    python_macro_folders = python_macros.Folders()
     _prepared: session.SessionSettings | None = None
     _preparing = threading.Lock()
 
@@ -241,14 +241,14 @@ class SedonaConnectionManager(SparkConnectionManager):
         settings = credentials.session_settings(cls.project_root)
         with cls._preparing:
             if cls._prepared != settings:
-                session.register_python_macros(settings, list(cls.python_macro_folders))
+                session.register_python_macros(settings, cls.python_macro_folders)
                 cls._prepared = settings
         return settings
 
     @classmethod
-    def use_project(cls, project_root: Path, python_macro_folders: list[Path]) -> None:
+    def use_project(cls, project_root: Path, python_macro_folders: python_macros.Folders) -> None:
         cls.project_root = project_root
-        cls.python_macro_folders = tuple(python_macro_folders)
+        cls.python_macro_folders = python_macro_folders
         cls._prepared = None
 
     @classmethod

@@ -103,7 +103,9 @@ class SedonaAdapter(SparkAdapter):
         super().__init__(config, mp_context)
         # `dbt debug` hands over a profile without a project.
         root = Path(getattr(config, "project_root", None) or ".").resolve()
-        folders = [root / path / "python" for path in getattr(config, "macro_paths", None) or ["macros"]]
+        macro_paths = getattr(config, "macro_paths", None) or ["macros"]
+        installed = getattr(config, "packages_install_path", None) or "dbt_packages"
+        folders = python_macros.Folders.of_project(root, macro_paths, installed)
         SedonaConnectionManager.use_project(root, folders)
         self._inputs = InputVersions()
         if self._will_query():
@@ -394,9 +396,7 @@ class SedonaAdapter(SparkAdapter):
         code = self._model_code(model)
         if not code.names_inputs:
             return None
-        folders = SedonaConnectionManager.python_macro_folders
-        files = [path for folder in folders for path in folder.glob("*.py")]
-        return code.digest(variables, facts, files)
+        return code.digest(variables, facts, SedonaConnectionManager.python_macro_folders.files())
 
     def _model_code(self, model: dict[str, Any]) -> ModelCode:
         return ModelCode(model, self.get_macro_resolver(), _INTERNAL_PACKAGES)

@@ -1,4 +1,5 @@
-"""Python macros: typed functions in `macros/python/*.py` become SQL functions of their name before the first statement.
+"""Python macros: typed functions in `macros/python/*.py`, of the project and of its installed packages, become SQL functions of
+their name before the first statement.
 
     def shout(text: str) -> str: ...                        one call a row
     def shout(text: pd.Series) -> pd.Series: ...            one call an Arrow batch; add `@returns("string")`
@@ -19,8 +20,9 @@ import typing
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
+import yaml
 from dbt.adapters.sedona import functions
 from dbt.adapters.sedona.errors import one_line
 from dbt_common.exceptions import DbtRuntimeError
@@ -50,25 +52,55 @@ def returns(ddl: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 _called_by_jinja: dict[str, tuple[Path, Callable[..., Any]]] = {}
 
 
-def register(spark: Any, folders: list[Path]) -> list[str]:
-    """Registers every public function of every module; returns the SQL names."""
-    names: dict[str, Path] = {}
+class Folders(NamedTuple):
+    """Where Python macros are: in the project itself, and in the packages that it has installed."""
+
+    own: tuple[Path, ...] = ()
+    packages: tuple[Path, ...] = ()
+
+    @classmethod
+    def of_project(cls, root: Path, macro_paths: list[str], installed: str) -> Folders:
+        packages = [
+            file.parent / path / "python"
+            for file in sorted((root / installed).glob("*/dbt_project.yml"))
+            for path in yaml.safe_load(file.read_text()).get("macro-paths", ["macros"])
+        ]
+        return cls(tuple(root / path / "python" for path in macro_paths), tuple(packages))
+
+    def files(self) -> list[Path]:
+        return [*_files(self.packages), *_files(self.own)]
+
+
+def register(spark: Any, folders: Folders) -> list[str]:
+    """Registers every public function of every module; returns the SQL names. As with SQL macros, a function of the project
+    takes the place of a package's function of the same name."""
+    found = _functions_in(folders.packages) | _functions_in(folders.own)
     _called_by_jinja.clear()
-    for path in sorted(
-        path for folder in folders for path in folder.glob("*.py") if not path.name.startswith("_")
-    ):
-        for function in public_functions(load(path)):
-            name = function.__name__
-            if name in names:
-                raise DbtRuntimeError(f"Python macro {name} is defined twice: in {names[name]} and in {path}")
-            names[name] = path
-            if wants_session(function):
-                _called_by_jinja[name] = (path, function)
-            else:
-                _register_one(spark, path, function)
-    sql_names = names.keys() - _called_by_jinja.keys()
+    for name, (path, function) in found.items():
+        if wants_session(function):
+            _called_by_jinja[name] = (path, function)
+        else:
+            _register_one(spark, path, function)
+    sql_names = found.keys() - _called_by_jinja.keys()
     functions.promote(spark, sql_names)
     return sorted(sql_names)
+
+
+def _functions_in(folders: tuple[Path, ...]) -> dict[str, tuple[Path, Callable[..., Any]]]:
+    found: dict[str, tuple[Path, Callable[..., Any]]] = {}
+    for path in _files(folders):
+        for function in public_functions(load(path)):
+            name = function.__name__
+            if name in found:
+                raise DbtRuntimeError(
+                    f"Python macro {name} is defined twice: in {found[name][0]} and in {path}"
+                )
+            found[name] = (path, function)
+    return found
+
+
+def _files(folders: tuple[Path, ...]) -> list[Path]:
+    return sorted(path for folder in folders for path in folder.glob("*.py") if not path.name.startswith("_"))
 
 
 def call(spark: Any, name: str, arguments: dict[str, Any]) -> Any:

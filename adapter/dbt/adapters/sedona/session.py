@@ -138,7 +138,7 @@ def activate(spark: Any) -> None:
     spark._jvm.SparkSession.setActiveSession(spark._jsparkSession)
 
 
-def register_python_macros(settings: SessionSettings, folders: list[Path]) -> None:
+def register_python_macros(settings: SessionSettings, folders: python_macros.Folders) -> None:
     """Makes the project's Python macros built-ins of all sessions made from now on."""
     global _generation
     root = root_session(settings)
