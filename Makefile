@@ -61,7 +61,7 @@ landing-test: setup ## tests that land files of every kind and in every order: m
 	@$(BIN)/pytest -q tests/python/landing $(ARGS)
 
 test-model: setup ## 2,000 random steps of files, rules, models, tables and kills against an oracle: hours
-	@STEPS=$(or $(STEPS),2000) $(BIN)/pytest -q -s tests/python/landing_model $(ARGS)
+	@STEPS=$(or $(STEPS),2000) SPARK_SUBMIT_OPTS=-XX:TieredStopAtLevel=4 $(BIN)/pytest -q -s tests/python/landing_model $(ARGS)
 
 spatial-test: setup ## tests that ask every spatial macro, and compare with brute force: minutes
 	@$(BIN)/pytest -q tests/python/spatial $(ARGS)
@@ -74,7 +74,7 @@ adapter-test: setup ## dbt's own conformance suite and ours against dbt-sedona: 
 	@$(BIN)/pytest -q tests/python/adapter $(ARGS)
 
 test-faults: setup ## kill fifty runs, at random moments and between the commits of a model, and check what is left: 40 minutes
-	@KILLS=$(or $(KILLS),50) $(BIN)/pytest -q -s tests/python/integration/test_placed_kills.py $(ARGS)
+	@KILLS=$(or $(KILLS),50) $(BIN)/pytest -q -s tests/python/integration/test_killed_runs.py $(ARGS)
 
 bench: bench-peers ## joins, windows, neighbours and overlays against DuckDB, SedonaDB, GeoPandas, PostGIS and plain Sedona
 	@$(BIN)/python -m benchmarks.spatial $(if $(CASES),--cases $(CASES)) $(if $(SIZE),--sizes $(SIZE)) $(ARGS)
