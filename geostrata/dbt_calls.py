@@ -41,4 +41,6 @@ def first_line(outcome: Any) -> str:
     failed = [
         result for result in outcome.result.results if result.status in ("error", "fail", "runtime error")
     ]
-    return " ".join(str(failed[0].message).split()) if failed else "dbt failed; see the log"
+    # An operation's result has no message: its error is in the log only.
+    message = failed[0].message if failed else None
+    return " ".join(message.split()) if message else f"dbt failed; see {settings.logs_dir() / 'dbt.log'}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from dbt.adapters.sedona.relations import list_tables
+
 from geostrata.history import guards, layers, removal
 from geostrata.history.layers import (
     CHECKED,
@@ -51,9 +53,9 @@ def _strays(spark: Any, given: list[dict[str, str]]) -> list[Table]:
     found = [
         f"{schema}.{table.name}"
         for schema in sorted({name.split(".")[0] for name in known})
-        if spark.catalog.databaseExists(schema)
-        for table in spark.catalog.listTables(schema)
-        if table.tableType != "VIEW" and not table.isTemporary
+        # Spark's own listTables() fails as a whole where it can't decode one table.
+        for table in list_tables(spark, schema)
+        if not table.is_view
     ]
     tables = (removal.table_of(spark, {"name": name, "role": STRAY}) for name in found if name not in known)
     return [table for table in tables if table]

@@ -147,6 +147,10 @@ SNAPSHOTS: dict[str, list[Move]] = {
         Move(Put(1, Content(None), 1)),
         Move(Put(0, Content(()), 1)),
     ],
+    "a key forgotten before any file could be read": [
+        Move(Put(2, Content(None, has_extra_column=True), 0)),
+        Move(Forget("key", "r")),
+    ],
     "a rule of a snapshot edited": [
         Move(Put(0, _OLD, 0)),
         Move(EditRule(4)),
