@@ -72,7 +72,7 @@ models:
   - name: raw_{name}
     description: One row per landed {one} version, or per file that could not be loaded.
     data_tests:
-      - has_no_engine_types: {{description: Any engine can read the columns.}}
+      - has_no_engine_types: {{description: Every engine can read all columns.}}
     columns:
 {columns}\
 """
@@ -144,4 +144,4 @@ def _columns(choices: Choices) -> Iterator[str]:
         yield f"- name: {name}"
         yield f"  description: {doc(_BLOCKS.get(name, name.removeprefix('_')))}"
     yield "  data_tests:"
-    yield "    - is_key: {description: No landed row is here twice.}"
+    yield "    - is_key: {description: Each landed row occurs once.}"

@@ -23,7 +23,7 @@ models:
         # What is expected of a row stands with the source, models/bronze/_bronze__{name}.yml.
         key: {key}
     data_tests:
-      - has_no_engine_types: {{description: Any engine can read the columns.}}
+      - has_no_engine_types: {{description: Every engine can read all columns.}}
     columns:
 {checked}
   - name: {name}
@@ -34,9 +34,9 @@ models:
       meta:
         geometry_types: [{geometry_types}]
     data_tests:
-      - follows_spatial_contract: {{description: 'Every geometry is valid and within longitude and latitude; box and cell are its own.'}}
-      - has_no_engine_types: {{description: Any engine can read the columns.}}
-      - has_crs_property: {{description: A reader finds the CRS in the table's properties.}}
+      - follows_spatial_contract: {{description: Every geometry is valid and within bounds. bbox and h3 match it.}}
+      - has_no_engine_types: {{description: Every engine can read all columns.}}
+      - has_crs_property: {{description: The table properties declare the CRS.}}
     columns:
 {columns}\
 """
@@ -70,7 +70,7 @@ def _checked(choices: Choices) -> Iterator[str]:
         yield from _column(name, doc(name.removeprefix("_")))
     yield from _column("_row_id", doc("row_id"))
     yield "  data_tests:"
-    yield "    - is_key: {description: No landed row is judged twice.}"
+    yield "    - is_key: {description: Each landed row is checked once.}"
 
 
 def _silver(choices: Choices) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _silver(choices: Choices) -> Iterator[str]:
             yield _NOT_NULL
         if name == choices.key:
             yield "  data_tests:"
-            yield "    - is_key: {description: Of each key there is one version.}"
+            yield "    - is_key: {description: One version per key.}"
     for name, kind in (("_source_file", "string"), ("_ingested_at", "timestamp"), ("_batch_id", "string")):
         yield from _column(name, doc(name.removeprefix("_")))
         yield f"  data_type: {kind}"
