@@ -34,6 +34,15 @@ class Delivery:
     # False of one that was refused: it takes nobody's place.
     is_accepted: bool = True
 
+    @classmethod
+    def recorded(
+        cls, path: str, number: int, modified_ms: int, fingerprint: str, loaded_ms: int, is_accepted: bool
+    ) -> Delivery:
+        """As the rows of a bronze table say. A fingerprint of a size alone means that the content was never hashed."""
+        size, _, content = fingerprint.partition("-")
+        file = LandedFile(path, int(size), modified_ms)
+        return cls(file, number, fingerprint if content else None, loaded_ms, is_accepted)
+
 
 def label(path: str, spec: SourceSpec) -> str:
     """How rows name their file: two layers of one file are two deliveries."""
@@ -89,6 +98,12 @@ class Known:
         if last is None or not self.is_known(name, file):
             return False
         return file.changed_ms >= max(last.loaded_ms, compared_ms) - _CLOCKS_DIFFER_BY_MS
+
+    def has_other_content(self, name: str, fingerprint: str | None) -> bool:
+        """False if the content was or is unknown: time and size are as they were."""
+        last = self.last(name)
+        before = last.fingerprint if last else None
+        return None not in (before, fingerprint) and before != fingerprint
 
     def numbered(self, names: Sequence[tuple[str, LandedFile]]) -> list[Delivery]:
         """New deliveries, in their order."""

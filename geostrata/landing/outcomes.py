@@ -32,7 +32,7 @@ def outcome_of(file: LandedFile, spec: SourceSpec, storage: Storage = ENVIRONMEN
             touch(file, storage)
             return Outcome(SOUND)
         if not file.size:
-            return Outcome(REFUSED, EMPTY, fingerprint=f"{file.size}-")
+            return Outcome(REFUSED, EMPTY)
         with local_copy(file, storage) as local:
             # It goes through the whole file: what the disk can't give now shows before anything is loaded.
             content = fingerprint(local)

@@ -218,8 +218,4 @@ def _changed_content(
     if not doubtful:
         return set()
     found = fingerprints(spark, [file for file in listing if file.path in doubtful])
-    return {
-        name
-        for path, name in doubtful.items()
-        if (last := known.last(name)) and found.get(path) not in (None, last.fingerprint)
-    }
+    return {name for path, name in doubtful.items() if known.has_other_content(name, found.get(path))}

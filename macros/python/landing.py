@@ -81,13 +81,7 @@ def _deliveries(
         """
     )
     return [
-        landing.Delivery(
-            LandedFile(row["path"], int(row["fingerprint"].split("-")[0]), row["modified_ms"]),
-            row["number"],
-            row["fingerprint"],
-            row["loaded_ms"],
-            row["is_accepted"],
-        )
+        landing.Delivery.recorded(**row)
         for row in rows.toArrow().to_pylist()
         if landing.is_of(declared, row["path"])
     ]

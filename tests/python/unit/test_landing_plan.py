@@ -106,6 +106,17 @@ def test_content_is_looked_at_only_where_something_was_done_to_the_file_since() 
         assert not loaded.is_doubtful(file.path, replace(seen, size=1), compared_ms), "size tells"
 
 
+def test_content_that_was_never_hashed_is_no_other_content() -> None:
+    def loaded(fingerprint: str) -> Known:
+        return Known([Delivery.recorded("a.csv", 1, 5, fingerprint, 9, False)])
+
+    assert loaded("7-aa").has_other_content("a.csv", "7-bb")
+    assert not loaded("7-aa").has_other_content("a.csv", "7-aa")
+    assert not loaded("7-aa").has_other_content("a.csv", None), "it can't be read now"
+    assert not loaded("0-").has_other_content("a.csv", "0-bb"), "as of an empty file"
+    assert not loaded("7-aa").has_other_content("b.csv", "7-bb")
+
+
 def test_a_full_refresh_keeps_the_order_in_which_files_were_seen() -> None:
     first, second, new = files("a.csv", "b.csv", "c.csv")
     plan = all_again(declared(), [first, second, new], known(second, first, second))
