@@ -5,7 +5,7 @@ The list is made on the driver; files are looked at and read by Spark tasks, one
 
 from geostrata.landing.declaration import Declaration
 from geostrata.landing.deliveries import Delivery, Known
-from geostrata.landing.listing import is_of, list_files, skipped_message
+from geostrata.landing.listing import is_of, list_files, refuse_shared_files, skipped_message
 from geostrata.landing.planning import Plan, plan
 from geostrata.landing.rows import landed_rows
 from geostrata.landing.storage import Storage
@@ -20,5 +20,6 @@ __all__ = [
     "landed_rows",
     "list_files",
     "plan",
+    "refuse_shared_files",
     "skipped_message",
 ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
+from geostrata.errors import GeostrataError
 from geostrata.landing.declaration import Declaration
-from geostrata.landing.deliveries import LAYER
+from geostrata.landing.deliveries import LAYER, label
 from geostrata.landing.storage import Storage, is_bucket, list_bucket
 from geostrata.printable import printable
 from geostrata.readers import LandedFile
@@ -56,6 +57,19 @@ def is_of(declared: Declaration, name: str) -> bool:
         and layer == declared.spec.options.get("layer", "")
         and _is_ours(path[len(root) :], declared.pattern)
     )
+
+
+def refuse_shared_files(
+    declared: Declaration, files: Sequence[LandedFile], others: Sequence[Declaration]
+) -> None:
+    """Each of the sources that one model loads sees the table as it was before: all of them would load such a file."""
+    for other in others:
+        for file in files:
+            if is_of(other, label(file.path, declared.spec)):
+                raise GeostrataError(
+                    f"{declared.name}: {printable(file.path)} would be loaded twice by one model, also as a file of "
+                    f"{other.name}. Call landed_rows once per source, and keep sources apart by location, pattern or layer."
+                )
 
 
 def _path(file: LandedFile) -> str:

@@ -10,7 +10,9 @@
         {{ return(relation) }}
     {%- endif -%}
     {%- set declared = _declared_source(source_name, table_name) -%}
-    {%- set listed = adapter.call_python('list_landed_files', source=declared) -%}
+    {%- set listed = adapter.call_python(
+        'list_landed_files', source=declared, others=_other_sources(source_name, table_name)
+    ) -%}
     {%- set listing = listed.files -%}
     {%- for message in listed.messages -%}
         {%- do log(message, info=true) -%}
@@ -102,6 +104,20 @@
             on {{ forgotten.condition }}
     )
 {%- endmacro %}
+
+
+{# What else this model loads; the source itself, if the model asks for it twice. #}
+{% macro _other_sources(source_name, table_name) %}
+    {%- set others = model.sources | map('list') | list -%}
+    {%- if [source_name, table_name] in others -%}
+        {%- do others.remove([source_name, table_name]) -%}
+    {%- endif -%}
+    {%- set declared = [] -%}
+    {%- for node in graph.sources.values() if [node.source_name, node.name] in others and node.external and node.external.location -%}
+        {%- do declared.append(_declared_source(node.source_name, node.name)) -%}
+    {%- endfor -%}
+    {{ return(declared) }}
+{% endmacro %}
 
 
 {% macro _declared_source(source_name, table_name) %}

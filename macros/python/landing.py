@@ -8,11 +8,12 @@ from geostrata.history import refresh
 from geostrata.readers import LandedFile
 
 
-def list_landed_files(spark: Any, source: dict[str, Any]) -> dict[str, Any]:
+def list_landed_files(spark: Any, source: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
     """[path, bytes, time and time of the last change in milliseconds] of each file of the source, none if there is no such folder; and what
-    is to be told of the others."""
+    is to be told of the others. Refuses files that also belong to one of the `others`, which the same model loads."""
     declared, skipped = landing.Declaration.of(**source), list[str]()
     found = landing.list_files(declared, landing.Storage.of_session(spark), skipped)
+    landing.refuse_shared_files(declared, found or [], [landing.Declaration.of(**other) for other in others])
     files = found and [[file.path, file.size, file.modified_ms, file.changed_ms] for file in found]
     return {"files": files, "messages": landing.skipped_message(declared, skipped)}
 

@@ -495,3 +495,20 @@ def test_two_layers_of_one_file_are_two_sources_of_one_table(lakehouse: Lakehous
         (models / "raw_layers.sql").unlink()
         shutil.rmtree(folder)
         spark_sql("drop table if exists bronze.raw_layers")
+
+
+def test_one_model_does_not_load_a_file_twice(lakehouse: Lakehouse) -> None:
+    twice = lakehouse.project / "models/bronze/raw_twice.sql"
+    rows = "select _source_file from {{ landed_rows('landing', 'signs') }}"
+    write(lakehouse, "a.csv", sign("1", "one"))
+    write_model(twice, f"{rows}\nunion all\n{rows}\n")
+    try:
+        assert "a.csv would be loaded twice by one model" in lakehouse.dbt_fails(
+            "run", "--select", "raw_twice"
+        )
+        write_model(twice, f"{rows}\n")
+        lakehouse.dbt("run", "--select", "raw_twice")
+        assert len(lakehouse.rows("bronze.raw_twice")) == 1
+    finally:
+        twice.unlink()
+        spark_sql("drop table if exists bronze.raw_twice")
