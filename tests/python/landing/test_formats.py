@@ -177,3 +177,52 @@ def _write(folder: Path, name: str, crs: str, ids: list[str], shapes: list[Any])
             crs=crs,
             driver=driver,
         )
+
+
+def test_shapes_over_180_degrees_are_cut_or_put_aside(lakehouse: Lakehouse) -> None:
+    x, y = pyproj.Transformer.from_crs("EPSG:4326", "EPSG:32760", always_xy=True).transform(180, -17)
+    parcel = shapely.box(x - 200, y - 200, x + 200, y + 200)
+    places = {
+        "parcel": (parcel, "EPSG:32760"),
+        "track": (shapely.LineString([(x - 900, y), (x + 900, y + 100)]), "EPSG:32760"),
+        "band": (shapely.box(-179.9, -17.1, 179.9, -16.9), "EPSG:4326"),
+        "greenwich": (shapely.box(-0.1, -17.1, 0.1, -16.9), "EPSG:4326"),
+    }
+    lines = [f'{name},,1,2026-01-01T00:00:00Z,{crs},"{shape.wkt}"' for name, (shape, crs) in places.items()]
+    path = lakehouse.landing / "things/csv/pacific.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(["thing_id,name,amount,seen_at,crs,geometry", *lines]) + "\n")
+    lakehouse.land("things")
+
+    assert {row["entity_key"]: row["reasons"] for row in lakehouse.quarantine("things")} == {
+        "band": ["antimeridian_clear"]
+    }
+    rows = {row["thing_id"]: row for row in lakehouse.rows("silver.things")}
+    assert rows.keys() == {"parcel", "track", "greenwich"}
+    for name, kind in (("parcel", "MultiPolygon"), ("track", "MultiLineString")):
+        shape = shapely.from_wkb(rows[name]["geometry"])
+        assert (shape.geom_type, shape.is_valid, len(shape.geoms)) == (kind, True, 2)
+        assert (rows[name]["bbox"]["xmin"], rows[name]["bbox"]["xmax"]) == (-180, 180)
+        latitude, longitude = h3.cell_to_latlng(h3.int_to_str(rows[name]["h3"]))
+        assert abs(longitude) > 179.9
+        assert abs(latitude + 17) < 0.05
+    balanced(lakehouse, "things")
+
+    def found_in(west: float, east: float) -> set[str]:
+        window = f"within_window(ref('things'), bbox=[{west}, -18, {east}, -16])"
+        return {row["thing_id"] for row in lakehouse.query(f"select thing_id from {{{{ {window} }}}}")}
+
+    # What lies at 180 degrees is seen from both sides, and not at 0, which a band around the world would cross.
+    assert found_in(179, 180) == found_in(-180, -179) == found_in(179, -179) == {"parcel", "track"}
+    assert found_in(-1, 1) == {"greenwich"}
+    sides = "ref('things'), ref('things'), left_columns=['thing_id'], right_columns={'thing_id': 'other_id'}"
+    pairs = lakehouse.query(f"select * from {{{{ spatial_join({sides}) }}}} where thing_id <> other_id")
+    assert sorted((row["thing_id"], row["other_id"]) for row in pairs) == [
+        ("parcel", "track"),
+        ("track", "parcel"),
+    ]
+    (area,) = lakehouse.query(
+        "select st_areaspheroid(st_geomfromwkb(geometry)) as area_m2"
+        " from {{ ref('things') }} where thing_id = 'parcel'"
+    )
+    assert float(area["area_m2"]) == pytest.approx(parcel.area, rel=3e-3)
