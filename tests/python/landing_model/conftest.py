@@ -75,6 +75,8 @@ def _finish_project(house: Lakehouse) -> None:
     content = yaml.safe_load(profiles.read_text())
     local = content["geostrata"]["outputs"]["local"]
     local["spark_config"] = QUICK
+    # Over hours the heap grows to whatever it may.
+    local["driver_memory"] = "2g"
     local["threads"] = int(os.environ.get("MODEL_THREADS", "4"))
     local["python_preload"] = [*local["python_preload"], "transient_faults"]
     profiles.write_text(yaml.safe_dump(content))
