@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dbt.adapters.sedona.relations import list_tables
 
@@ -23,10 +23,15 @@ from geostrata.history.layers import (
 )
 from geostrata.history.removal import Step
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 _FILES_TOLD = 20
 
 
-def run(spark: Any, request: Request, given: list[dict[str, str]], log: str, is_applied: bool) -> str:
+def run(
+    spark: SparkSession, request: Request, given: list[dict[str, str]], log: str, is_applied: bool
+) -> str:
     """Shows, or does, what is to be done; returns what is to be said."""
     request.check()
     tables = [table for entry in given if (table := removal.table_of(spark, entry))]
@@ -47,7 +52,7 @@ def run(spark: Any, request: Request, given: list[dict[str, str]], log: str, is_
     return "\n".join([*lines, "Done.", *_landed_files(files), _until_vacuum(own)])
 
 
-def _strays(spark: Any, given: list[dict[str, str]]) -> list[Table]:
+def _strays(spark: SparkSession, given: list[dict[str, str]]) -> list[Table]:
     """Other tables in the schemas of the project."""
     known = {entry["name"] for entry in given}
     found = [
@@ -61,7 +66,7 @@ def _strays(spark: Any, given: list[dict[str, str]]) -> list[Table]:
     return [table for table in tables if table]
 
 
-def _register(spark: Any, request: Request, tables: list[Table]) -> None:
+def _register(spark: SparkSession, request: Request, tables: list[Table]) -> None:
     """Views of what is meant, worked out once: what is emptied can't be asked again."""
     spark.createDataFrame([(request.value,)], "value string").createOrReplaceTempView(VALUES)
     word = _word(request.value)
@@ -112,7 +117,7 @@ def _sql_text(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def _files(spark: Any, tables: list[Table]) -> list[str]:
+def _files(spark: SparkSession, tables: list[Table]) -> list[str]:
     (checked,) = (table for table in tables if table.role == CHECKED)
     found = spark.sql(
         f"select distinct _source_file from {checked.name} left semi join {ROWS} using (_row_id)"

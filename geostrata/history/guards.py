@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 
 from geostrata.errors import GeostrataError
 from geostrata.history import layers
 from geostrata.history.commits import author_of
 from geostrata.history.layers import AUDIT, CHECKED, LANDED, ROWS, Request, Table
 from geostrata.history.versions import history_sql
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def check_column(request: Request, tables: list[Table]) -> None:
@@ -25,7 +28,7 @@ def check_column(request: Request, tables: list[Table]) -> None:
         )
 
 
-def check_judged(spark: Any, tables: list[Table]) -> None:
+def check_judged(spark: SparkSession, tables: list[Table]) -> None:
     (checked,) = (table for table in tables if table.role == CHECKED)
     for table in tables:
         if table.role == LANDED:
@@ -40,7 +43,7 @@ def check_judged(spark: Any, tables: list[Table]) -> None:
                 )
 
 
-def check_audit(spark: Any, tables: list[Table]) -> None:
+def check_audit(spark: SparkSession, tables: list[Table]) -> None:
     """The audit must not read later, from the change feed, what is being forgotten now."""
     entity = [table.name for table in tables if table.role == layers.ENTITY]
     for audit in (table.name for table in tables if table.role == AUDIT):
@@ -55,13 +58,13 @@ def check_audit(spark: Any, tables: list[Table]) -> None:
                 )
 
 
-def _has_changed_since(spark: Any, table: str, version: int) -> bool:
+def _has_changed_since(spark: SparkSession, table: str, version: int) -> bool:
     """By other commits than those of `forget`, which the audit passes over."""
     later = spark.sql(history_sql(table)).where(f"version > {version}").select("userMetadata").collect()
     return any(not author_of(row[0]).is_forgetting for row in later)
 
 
-def check_log(spark: Any, log: str) -> None:
+def check_log(spark: SparkSession, log: str) -> None:
     if not spark.catalog.tableExists(log):
         raise GeostrataError(
             f"forget: there is no {log} to write it down in. First: dbt run --select forget_log"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geostrata.history import layers
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # Made from the run, not read from the file.
 _OF_THE_RUN = ("_ingested_at", "_batch_id", "_row_id")
 
 
-def forgotten_rows(spark: Any, table: str, landed: list[str], view: str) -> dict[str, Any] | None:
+def forgotten_rows(spark: SparkSession, table: str, landed: list[str], view: str) -> dict[str, Any] | None:
     """The view, the condition by which it is joined, and the columns of all rows as they are then; none if nothing was forgotten."""
     present = spark.table(table)
     if "_corrupt_record" not in present.columns:

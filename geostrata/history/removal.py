@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from geostrata.errors import GeostrataError
 from geostrata.history import layers
 from geostrata.history.commits import FORGET
 from geostrata.history.layers import CHECKED, LANDED, ROWS, Request, Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
@@ -27,20 +30,20 @@ class Step:
     statement: str | None = None
 
 
-def table_of(spark: Any, entry: dict[str, str]) -> Table | None:
+def table_of(spark: SparkSession, entry: dict[str, str]) -> Table | None:
     if not spark.catalog.tableExists(entry["name"]):
         return None
     return Table(entry["name"], entry["role"], tuple(spark.table(entry["name"]).columns))
 
 
-def steps_of(spark: Any, tables: list[Table], request: Request) -> list[Step]:
+def steps_of(spark: SparkSession, tables: list[Table], request: Request) -> list[Step]:
     """In the order in which they are done; tables without such rows have none."""
     ordered = sorted(tables, key=lambda table: layers.ORDER.index(table.role))
     found = (Step(table, _count(spark, table, request)) for table in ordered)
     return [step for step in found if step.rows]
 
 
-def _count(spark: Any, table: Table, request: Request) -> int:
+def _count(spark: SparkSession, table: Table, request: Request) -> int:
     if table.role in (LANDED, CHECKED):
         condition = (
             f"{ROWS} as source on target._row_id = source._row_id"
@@ -55,7 +58,7 @@ def _count(spark: Any, table: Table, request: Request) -> int:
     return int(row[0])
 
 
-def apply(spark: Any, request: Request, steps: list[Step], log: str) -> None:
+def apply(spark: SparkSession, request: Request, steps: list[Step], log: str) -> None:
     for step in steps:
         _check_files(spark, step.table.name)
     request_id = str(uuid.uuid4())
@@ -71,7 +74,7 @@ def apply(spark: Any, request: Request, steps: list[Step], log: str) -> None:
         spark.conf.unset(_USER_METADATA)
 
 
-def _check_files(spark: Any, table: str) -> None:
+def _check_files(spark: SparkSession, table: str) -> None:
     if _properties(spark, table).get("delta.enableDeletionVectors") == "true":
         raise GeostrataError(
             f"forget: {table} uses deletion vectors, which leave rows in their files. Set delta.enableDeletionVectors to "
@@ -80,7 +83,7 @@ def _check_files(spark: Any, table: str) -> None:
 
 
 @contextmanager
-def _writable(spark: Any, table: str) -> Iterator[None]:
+def _writable(spark: SparkSession, table: str) -> Iterator[None]:
     """Append-only is lifted for one statement. Were the process killed here, the next dbt run sets the property again."""
     if _properties(spark, table).get("delta.appendOnly") != "true":
         yield
@@ -92,11 +95,11 @@ def _writable(spark: Any, table: str) -> Iterator[None]:
         spark.sql(f"alter table {table} set tblproperties ('delta.appendOnly' = 'true')")
 
 
-def _properties(spark: Any, table: str) -> dict[str, str]:
+def _properties(spark: SparkSession, table: str) -> dict[str, str]:
     return {row[0]: row[1] for row in spark.sql(f"show tblproperties {table}").collect()}
 
 
-def _record(spark: Any, request: Request, request_id: str, step: Step, log: str) -> None:
+def _record(spark: SparkSession, request: Request, request_id: str, step: Step, log: str) -> None:
     schema = (
         "request_id string, entity string, searched_column string, relation_name string, reason string, user_name string,"
         " rows_forgotten bigint, forgotten_at timestamp"

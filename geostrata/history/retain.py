@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geostrata.errors import GeostrataError
 from geostrata.history import guards, layers, removal
 from geostrata.history.layers import CHECKED, ENTITY, FOREIGN, LANDED, ROWS, Request, Table
 from geostrata.history.removal import Step
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Rule:
             )
 
 
-def run(spark: Any, rules: list[Rule], log: str, is_applied: bool) -> str:
+def run(spark: SparkSession, rules: list[Rule], log: str, is_applied: bool) -> str:
     if not rules:
         return "No model has retain_days in its meta: nothing expires"
     lines = []
@@ -56,7 +59,7 @@ def run(spark: Any, rules: list[Rule], log: str, is_applied: bool) -> str:
     return "\n".join(lines)
 
 
-def _expire(spark: Any, rule: Rule, log: str, is_applied: bool) -> list[str]:
+def _expire(spark: SparkSession, rule: Rule, log: str, is_applied: bool) -> list[str]:
     before = datetime.now(UTC) - timedelta(days=rule.days)
     steps = _entity_steps(spark, rule, before) if rule.entity else _plain_steps(spark, rule, before)
     told = f"{rule.model}, rows of before {before:%Y-%m-%d %H:%M} UTC ({rule.days} days, by {rule.column})"
@@ -69,14 +72,14 @@ def _expire(spark: Any, rule: Rule, log: str, is_applied: bool) -> list[str]:
     return [f"{told}:", *(removal.told(step) for step in steps)]
 
 
-def _plain_steps(spark: Any, rule: Rule, before: datetime) -> list[Step]:
+def _plain_steps(spark: SparkSession, rule: Rule, before: datetime) -> list[Step]:
     table = Table(rule.table, ENTITY, tuple(spark.table(rule.table).columns))
     condition = f"`{rule.column}` < {_literal(before)}"
     rows = spark.sql(f"select 1 from {table.name} where {condition}").count()
     return [Step(table, rows, f"delete from {table.name} where {condition}")] if rows else []
 
 
-def _entity_steps(spark: Any, rule: Rule, before: datetime) -> list[Step]:
+def _entity_steps(spark: SparkSession, rule: Rule, before: datetime) -> list[Step]:
     """A row whose time can't be read is as old as its landing."""
     tables = [table for entry in rule.tables if (table := removal.table_of(spark, entry))]
     (checked,) = (table for table in tables if table.role == CHECKED)

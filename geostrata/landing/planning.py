@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from geostrata.errors import GeostrataError
 from geostrata.landing.declaration import Declaration
@@ -14,6 +14,9 @@ from geostrata.landing.outcomes import LEFT, REFUSED, SOUND, Outcome
 from geostrata.printable import printable
 from geostrata.readers import LandedFile
 from geostrata.sql_names import is_admitted, is_plain_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # Of each kind of message so many are told one by one, then only their number.
 _TOLD = 5
@@ -172,7 +175,7 @@ def _told(declared: Declaration, what: str, lines: list[str]) -> list[str]:
 
 
 def plan(
-    spark: Any,
+    spark: SparkSession,
     declared: Declaration,
     listing: list[LandedFile],
     known: Known,
@@ -205,7 +208,7 @@ def plan(
 
 
 def _changed_content(
-    spark: Any, declared: Declaration, listing: list[LandedFile], known: Known, compared_ms: int
+    spark: SparkSession, declared: Declaration, listing: list[LandedFile], known: Known, compared_ms: int
 ) -> set[str]:
     """Names of files with the time and size of their last delivery, and other content."""
     from geostrata.landing.rows import fingerprints

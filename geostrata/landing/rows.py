@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -22,11 +22,14 @@ from geostrata.landing.tasks import (
 )
 from geostrata.readers import LandedFile
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 # A task takes some files: enough tasks to share the work evenly, few enough that starting them costs little.
 _TASKS_A_CORE = 4
 
 
-def outcomes(spark: Any, declared: Declaration, files: list[LandedFile]) -> dict[str, Outcome]:
+def outcomes(spark: SparkSession, declared: Declaration, files: list[LandedFile]) -> dict[str, Outcome]:
     task = check_task(declared.spec, Storage.of_session(spark))
     frame = _files_frame(spark, [Delivery(file) for file in files]).mapInArrow(
         task, _spark_schema(OUTCOME_SCHEMA)
@@ -37,7 +40,7 @@ def outcomes(spark: Any, declared: Declaration, files: list[LandedFile]) -> dict
     }
 
 
-def fingerprints(spark: Any, files: list[LandedFile]) -> dict[str, str | None]:
+def fingerprints(spark: SparkSession, files: list[LandedFile]) -> dict[str, str | None]:
     """Of each file its size and content; none of one that can't be read now."""
     frame = _files_frame(spark, [Delivery(file) for file in files]).mapInArrow(
         print_task, _spark_schema(PRINT_SCHEMA)
@@ -45,7 +48,7 @@ def fingerprints(spark: Any, files: list[LandedFile]) -> dict[str, str | None]:
     return {row["path"]: row["fingerprint"] for row in frame.toArrow().to_pylist()}
 
 
-def landed_rows(spark: Any, declared: Declaration, deliveries: list[Delivery]) -> Any:
+def landed_rows(spark: SparkSession, declared: Declaration, deliveries: list[Delivery]) -> Any:
     """A lazy DataFrame of all rows of the files."""
     schema = _spark_schema(rows_schema(declared.spec))
     return _files_frame(spark, deliveries).mapInArrow(
@@ -53,7 +56,7 @@ def landed_rows(spark: Any, declared: Declaration, deliveries: list[Delivery]) -
     )
 
 
-def _files_frame(spark: Any, deliveries: list[Delivery]) -> Any:
+def _files_frame(spark: SparkSession, deliveries: list[Delivery]) -> Any:
     """Sorted by size before they are dealt out in turn, so that no task gets all the large ones."""
     ordered = sorted(deliveries, key=lambda one: (-one.file.size, one.file.path))
     rows = [

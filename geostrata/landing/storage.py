@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geostrata.errors import GeostrataError
 from geostrata.readers import HalfWritten, LandedFile, landed
 from geostrata.readers.errors import Passing, in_words
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _COPIED_AT_ONCE = 8 << 20
 
@@ -29,7 +32,7 @@ class Storage:
     region: str | None = None
 
     @classmethod
-    def of_session(cls, spark: Any) -> Storage:
+    def of_session(cls, spark: SparkSession) -> Storage:
         hadoop = spark._jsparkSession.sessionState().newHadoopConf()
         names = {
             "endpoint": "endpoint",

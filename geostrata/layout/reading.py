@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dbt.adapters.sedona.table_figures import TableState
 
 from geostrata.layout import columns
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-def state(spark: Any, name: str) -> TableState | None:
+
+def state(spark: SparkSession, name: str) -> TableState | None:
     """None if there is no such table, or it is no Delta table."""
     session = spark._jsparkSession.sessionState()
     identifier = session.sqlParser().parseTableIdentifier(name)
@@ -20,7 +23,7 @@ def state(spark: Any, name: str) -> TableState | None:
     return TableState(spark, name) if is_delta else None
 
 
-def columns_of_query(spark: Any, sql: str) -> dict[str, str]:
+def columns_of_query(spark: SparkSession, sql: str) -> dict[str, str]:
     """Spark only analyses the query; nothing is run. A query with a mistake has none: the statement that creates the table
     reports it better."""
     from pyspark.errors import AnalysisException
@@ -31,7 +34,7 @@ def columns_of_query(spark: Any, sql: str) -> dict[str, str]:
         return {}
 
 
-def columns_of_types(spark: Any, types: dict[str, str]) -> dict[str, str]:
+def columns_of_types(spark: SparkSession, types: dict[str, str]) -> dict[str, str]:
     """Of declared types, as a contract has them. One that is none is for dbt's own check of the contract to report."""
     from pyspark.errors import AnalysisException
     from pyspark.sql.types import StructType

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import shlex
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from geostrata.errors import GeostrataError
 from geostrata.repairs import applying, guards, map_picture, plans, preview
@@ -17,6 +17,9 @@ from geostrata.repairs.preview import Preview
 from geostrata.repairs.target import find
 from geostrata.tables import ops_tables
 from geostrata.tables.engine import Engine, GivenEngine
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def run_in(spark: Any, command: str) -> str:
+def run_in(spark: SparkSession, command: str) -> str:
     """The same in a session that is there, for `dbt run-operation repair`: what is to be said."""
     parser = _StrictParser(prog="repair")
     add_arguments(parser)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # Shown of each kind.
 EXAMPLES = 5
@@ -41,7 +44,7 @@ class Difference:
         return told + (", and the columns differ" if self.columns_lost or self.columns_won else "")
 
 
-def compare(spark: Any, before: str, after: str | None, keys: Sequence[str]) -> Difference:
+def compare(spark: SparkSession, before: str, after: str | None, keys: Sequence[str]) -> Difference:
     """Two queries, row by row: what is equal on both sides, as often, is no change."""
     from pyspark.sql import functions
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geostrata.errors import GeostrataError
 from geostrata.layout import statistics
 from geostrata.repairs.difference import compare
 from geostrata.repairs.plans import Repair
 from geostrata.repairs.target import relation
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def migrate(handle: Any, repair: Repair, check_unchanged: Callable[[], None]) -> None:
@@ -44,7 +47,7 @@ def _write(rows: Any, repair: Repair, path: str) -> None:
     writer.partitionBy(*(repair.partition_by or ())).save(path)
 
 
-def _compare(spark: Any, repair: Repair, built: str) -> None:
+def _compare(spark: SparkSession, repair: Repair, built: str) -> None:
     from deltalake import DeltaTable
 
     found = compare(spark, repair.before, f"select * from {relation(built)}", ())

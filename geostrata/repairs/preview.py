@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from geostrata.errors import GeostrataError
 from geostrata.repairs.difference import Difference, compare
 from geostrata.repairs.plans import Repair
 from geostrata.repairs.target import Target
 from geostrata.text_table import size
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Preview:
         return self.found.is_empty and not self.table_changes
 
 
-def look(spark: Any, repair: Repair) -> Preview:
+def look(spark: SparkSession, repair: Repair) -> Preview:
     left_out = _outside(spark, repair)
     if repair.kind == "replace":
         _check_types(spark, repair)
@@ -53,7 +56,7 @@ def look(spark: Any, repair: Repair) -> Preview:
     )
 
 
-def _outside(spark: Any, repair: Repair) -> int:
+def _outside(spark: SparkSession, repair: Repair) -> int:
     if repair.outside is None:
         return 0
     count: int = spark.sql(repair.outside).count()
@@ -65,7 +68,7 @@ def _outside(spark: Any, repair: Repair) -> int:
     return count
 
 
-def _check_types(spark: Any, repair: Repair) -> None:
+def _check_types(spark: SparkSession, repair: Repair) -> None:
     """Values that are cast when they are written would not be those that are shown."""
     ours, theirs = (dict(spark.sql(str(rows)).dtypes) for rows in (repair.before, repair.after))
     for name, kind in ours.items():
@@ -94,7 +97,7 @@ def _table_changes(repair: Repair) -> tuple[str, ...]:
     return (*told, f"properties as they were: {', '.join(changed)}") if changed else tuple(told)
 
 
-def _files(spark: Any, repair: Repair) -> tuple[int, int, int | None, int | None]:
+def _files(spark: SparkSession, repair: Repair) -> tuple[int, int, int | None, int | None]:
     state = repair.state
     if repair.where is not None:
         # Files that hold such rows, by their own names: the table's log knows their sizes.

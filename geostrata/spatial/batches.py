@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from geostrata.errors import GeostrataError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # Rows and bytes of a batch to work on. Spark hands out ten thousand rows, of whatever width.
 ROWS, BYTES = 1 << 17, 64 << 20
@@ -20,7 +23,7 @@ _indexes: dict[str, Any] = {}
 class SmallSide:
     """A table that was collected, broadcast, and is indexed once a worker."""
 
-    def __init__(self, spark: Any, table: pa.Table, make_index: Callable[[pa.Table], Any]) -> None:
+    def __init__(self, spark: SparkSession, table: pa.Table, make_index: Callable[[pa.Table], Any]) -> None:
         self._key = uuid.uuid4().hex
         self._broadcast = spark.sparkContext.broadcast(_to_bytes(table))
         self._make_index = make_index

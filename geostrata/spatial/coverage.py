@@ -6,7 +6,7 @@ Relations of any size: shapes are dealt out by tiles, and every tile is judged o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +19,15 @@ from geostrata.spatial.dissolve import dissolve, union
 from geostrata.spatial.overlay import Overlay, extents, intersections, polygonal
 from geostrata.spatial.wkb import shapes_of
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 OTHER = "other_"
 _AREA = 2
 _BOX = ("_west", "_south", "_east", "_north")
 
 
-def overlapping(spark: Any, frame: Any, keys: list[str], geometry: str, tolerance_m2: float) -> Any:
+def overlapping(spark: SparkSession, frame: Any, keys: list[str], geometry: str, tolerance_m2: float) -> Any:
     """Pairs that share more than so much area: keys of both, the common part and its area."""
     from pyspark.sql.types import BinaryType, DoubleType, StructField, StructType
 
@@ -54,7 +57,9 @@ def overlapping(spark: Any, frame: Any, keys: list[str], geometry: str, toleranc
     return dealt.applyInArrow(judge, schema)
 
 
-def uncovered(spark: Any, frame: Any, keys: list[str], geometry: str, cover: Any, cover_geometry: str) -> Any:
+def uncovered(
+    spark: SparkSession, frame: Any, keys: list[str], geometry: str, cover: Any, cover_geometry: str
+) -> Any:
     """Of each shape that the union of `cover` does not hold: how much of it, by area, length and number of points."""
     from pyspark.sql.functions import sum as total
     from pyspark.sql.types import DoubleType, StructField, StructType
@@ -83,7 +88,7 @@ def uncovered(spark: Any, frame: Any, keys: list[str], geometry: str, cover: Any
 
 
 def gaps(
-    spark: Any,
+    spark: SparkSession,
     outer: Any,
     keys: list[str],
     outer_geometry: str,
@@ -169,7 +174,7 @@ def _pairs(shapes: Any, cover: Any) -> tuple[Any, Any]:
     return ours[order], theirs[order]
 
 
-def duplicates(spark: Any, frame: Any, keys: list[str], geometry: str) -> Any:
+def duplicates(spark: SparkSession, frame: Any, keys: list[str], geometry: str) -> Any:
     """Rows whose shape is, as a set of points, that of another row: its keys, and those of the other."""
     from pyspark.sql.functions import broadcast
     from pyspark.sql.types import DoubleType, StructField, StructType
@@ -221,7 +226,9 @@ def same_shapes(shapes: Any) -> tuple[Any, Any]:
     return first[second], second
 
 
-def _by_tiles(spark: Any, ours: tuple[Any, str], theirs: tuple[Any, str], judge: Any, schema: Any) -> Any:
+def _by_tiles(
+    spark: SparkSession, ours: tuple[Any, str], theirs: tuple[Any, str], judge: Any, schema: Any
+) -> Any:
     """`judge` gets the rows of both sides in a tile, and the tile's box."""
     made, (left, right) = deal_out(spark, ours, theirs)
     boxes = leaf_boxes(made)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import shapely
@@ -10,12 +10,15 @@ import shapely
 from geostrata.spatial import tiles
 from geostrata.spatial.join import size_in_bytes
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 TILE = tiles._TILE
 # Beyond every shape.
 _WORLD = (-720.0, -180.0, 720.0, 180.0)
 
 
-def deal_out(spark: Any, *sides: tuple[Any, str]) -> tuple[tiles.Tiles, list[Any]]:
+def deal_out(spark: SparkSession, *sides: tuple[Any, str]) -> tuple[tiles.Tiles, list[Any]]:
     """The tiles, and each frame grouped by them; `sides` are frames with the names of their geometry."""
     sizes = [size_in_bytes(frame) for frame, _ in sides]
     samples = [tiles._centres(*side, size) for side, size in zip(sides, sizes, strict=True)]

@@ -7,7 +7,7 @@ each key's unions of squares. A shape leaves its place once, and only unions tra
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from geostrata.errors import GeostrataError
 from geostrata.spatial.batches import gathered
 from geostrata.spatial.join import size_in_bytes
 from geostrata.spatial.wkb import shapes_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MACRO = "dissolve"
 SQUARES_A_DEGREE = 8
@@ -38,7 +41,9 @@ def union(shapes: Any) -> Any:
         return shapely.disjoint_subset_union_all(shapely.make_valid(known))
 
 
-def dissolve(spark: Any, frame: Any, by: Any, geometry: str = "geometry", tasks: int | None = None) -> Any:
+def dissolve(
+    spark: SparkSession, frame: Any, by: Any, geometry: str = "geometry", tasks: int | None = None
+) -> Any:
     """The columns of `by`, `geometry` and `shape_count`, one row a key."""
     keys = _keys(frame, by, geometry)
     cores = spark.sparkContext.defaultParallelism

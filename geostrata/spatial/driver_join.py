@@ -6,11 +6,14 @@ A join that is computed again for a few changed cells has little to do, and Spar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.sedona.driver_tables import MOST_BYTES, DriverTable
 
 from geostrata.spatial import join
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -20,11 +23,11 @@ class Side:
     relation: str
     where: str | None
 
-    def frame(self, spark: Any) -> Any:
+    def frame(self, spark: SparkSession) -> Any:
         return spark.sql(f"select * from {self.relation} where {self.where or 'true'}")
 
 
-def plan_on_driver(spark: Any, left: Side, right: Side, spec: join.JoinSpec) -> join.JoinPlan | None:
+def plan_on_driver(spark: SparkSession, left: Side, right: Side, spec: join.JoinSpec) -> join.JoinPlan | None:
     """None where Spark has to read a side, or should: without conditions that leave out most of it, it is no small part."""
     if spec.plan is not None or not left.where or not right.where:
         return None

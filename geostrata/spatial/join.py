@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,9 @@ from geostrata.errors import GeostrataError
 from geostrata.spatial.batches import SmallSide, check_no_clash, chosen_columns, gathered
 from geostrata.spatial.pairs import ShapeIndex
 from geostrata.spatial.wkb import shapes_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MACRO = "spatial_join"
 MIRRORED = {"contains": "within", "within": "contains", "intersects": "intersects", "dwithin": "dwithin"}
@@ -83,11 +86,11 @@ class Columns:
         return list(dict.fromkeys([self.right_geometry, *self.right]))
 
 
-def spatial_join(spark: Any, left: Any, right: Any, spec: JoinSpec) -> Any:
+def spatial_join(spark: SparkSession, left: Any, right: Any, spec: JoinSpec) -> Any:
     return plan_join(spark, left, right, spec).frame
 
 
-def plan_join(spark: Any, left: Any, right: Any, spec: JoinSpec) -> JoinPlan:
+def plan_join(spark: SparkSession, left: Any, right: Any, spec: JoinSpec) -> JoinPlan:
     columns = columns_of(left.schema, right.schema, spec)
     left, right = left.select(*columns.of_left()), right.select(*columns.of_right())
     name, why = _choose(left, right, spec)
@@ -114,14 +117,18 @@ def plan_join(spark: Any, left: Any, right: Any, spec: JoinSpec) -> JoinPlan:
     return JoinPlan(frame, name, why)
 
 
-def join_on_driver(spark: Any, left: pa.Table, right: pa.Table, spec: JoinSpec, columns: Columns) -> Any:
+def join_on_driver(
+    spark: SparkSession, left: pa.Table, right: pa.Table, spec: JoinSpec, columns: Columns
+) -> Any:
     found = make_indexed(right, spec, columns, left.num_rows).join(left)
     frame = spark.createDataFrame(found.select(columns.schema.names), columns.schema)
     # Of many rows Spark makes a partition for each of Arrow's small batches, and would write a file for each.
     return frame if frame.isLocal() else frame.coalesce(spark.sparkContext.defaultParallelism)
 
 
-def _streamed(spark: Any, left: Any, right: Any, spec: JoinSpec, columns: Columns, schema: Any) -> Any:
+def _streamed(
+    spark: SparkSession, left: Any, right: Any, spec: JoinSpec, columns: Columns, schema: Any
+) -> Any:
     make_index = partial(make_indexed, spec=spec, columns=columns)
     side = SmallSide(spark, right.toArrow(), make_index)
 

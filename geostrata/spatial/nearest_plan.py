@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,9 @@ from geostrata.spatial.nearest import NearestIndex
 from geostrata.spatial.overlay_plan import spread
 from geostrata.spatial.snapping import LINES, LineIndex
 from geostrata.spatial.wkb import shapes_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,9 @@ NEAREST = {"distance_m": "double", "distance_rank": "integer"}
 SNAPPED = {"snapped_geometry": "binary", "distance_m": "double", "position_m": "double"}
 
 
-def nearest(spark: Any, left: Any, right: Any, k: int, max_distance_m: float | None, **columns: Any) -> Any:
+def nearest(
+    spark: SparkSession, left: Any, right: Any, k: int, max_distance_m: float | None, **columns: Any
+) -> Any:
     sides = Sides.of("nearest", left, right, NEAREST, **columns)
 
     def find(index: NearestIndex, shapes: Any) -> tuple[Any, Any, dict[str, Any]]:
@@ -110,7 +115,9 @@ def nearest(spark: Any, left: Any, right: Any, k: int, max_distance_m: float | N
     return _streamed(spark, left, right, sides, NEAREST, NearestIndex.of, find)
 
 
-def snap_to_lines(spark: Any, left: Any, right: Any, max_distance_m: float | None, **columns: Any) -> Any:
+def snap_to_lines(
+    spark: SparkSession, left: Any, right: Any, max_distance_m: float | None, **columns: Any
+) -> Any:
     sides = Sides.of("snap_to_lines", left, right, SNAPPED, **columns)
 
     def find(index: LineIndex, shapes: Any) -> tuple[Any, Any, dict[str, Any]]:
@@ -124,7 +131,7 @@ def snap_to_lines(spark: Any, left: Any, right: Any, max_distance_m: float | Non
 
 
 def _streamed(
-    spark: Any, left: Any, right: Any, sides: Sides, own: dict[str, str], make: Any, find: Any
+    spark: SparkSession, left: Any, right: Any, sides: Sides, own: dict[str, str], make: Any, find: Any
 ) -> Any:
     schema = sides.schema(left, right, own)
     table = sides.sorted_by_key(right.select(*sides.of_right()).toArrow())

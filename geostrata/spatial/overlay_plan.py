@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,9 @@ from geostrata.spatial.batches import SmallSide, check_no_clash, chosen_columns,
 from geostrata.spatial.dealing import TILE, deal_out
 from geostrata.spatial.overlay import Overlay, Parts
 from geostrata.spatial.wkb import shapes_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MACRO = "overlay"
 # What Spark makes a task of when it reads a table.
@@ -49,7 +52,7 @@ class _Side:
         return list(dict.fromkeys([self.geometry, *self.columns]))
 
 
-def overlay(spark: Any, left: Any, right: Any, spec: OverlaySpec) -> Any:
+def overlay(spark: SparkSession, left: Any, right: Any, spec: OverlaySpec) -> Any:
     ours = _side("left", left, spec.left_geometry, spec.left_columns)
     theirs = _side("right", right, spec.right_geometry, spec.right_columns)
     check_no_clash(MACRO, ours.columns, theirs.columns, OWN)
@@ -64,7 +67,7 @@ def overlay(spark: Any, left: Any, right: Any, spec: OverlaySpec) -> Any:
 
 
 def _streamed(
-    spark: Any, left: Any, ours: _Side, right: Any, theirs: _Side, min_area_m2: float, schema: Any
+    spark: SparkSession, left: Any, ours: _Side, right: Any, theirs: _Side, min_area_m2: float, schema: Any
 ) -> Any:
     small = SmallSide(
         spark, right.toArrow(), lambda table: (Overlay(shapes_of(table.column(theirs.geometry))), table)
@@ -79,7 +82,7 @@ def _streamed(
     return spread(spark, left, ours.geometry).mapInArrow(run, schema)
 
 
-def spread(spark: Any, frame: Any, *columns: str) -> Any:
+def spread(spark: SparkSession, frame: Any, *columns: str) -> Any:
     """The rows over all cores: a table of one file would be one task, and GEOS has far more to do with a row than moving it costs.
 
     By columns that differ from row to row, if there are: without, Spark sorts all rows before it deals them out.
@@ -91,7 +94,7 @@ def spread(spark: Any, frame: Any, *columns: str) -> Any:
 
 
 def _by_tiles(
-    spark: Any, left: Any, ours: _Side, right: Any, theirs: _Side, min_area_m2: float, schema: Any
+    spark: SparkSession, left: Any, ours: _Side, right: Any, theirs: _Side, min_area_m2: float, schema: Any
 ) -> Any:
     made, (dealt_left, dealt_right) = deal_out(spark, (left, ours.geometry), (right, theirs.geometry))
 

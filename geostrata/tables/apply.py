@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geostrata.tables import ops_tables, plan
 from geostrata.tables.engine import Engine
@@ -16,6 +16,9 @@ from geostrata.tables.file_size import SMALL
 from geostrata.tables.plan import Action
 from geostrata.tables.policy import Policy
 from geostrata.tables.state import TableState, read_state
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 LOG = "maintenance_log"
 # The first try and four more.
@@ -195,7 +198,7 @@ class Run:
         ops_tables.append(LOG, [row])
 
 
-def _configure(spark: Any, action: Action) -> None:
+def _configure(spark: SparkSession, action: Action) -> None:
     """For this thread's session only."""
     settings = {
         "spark.databricks.delta.optimize.maxFileSize": action.target_file_size,

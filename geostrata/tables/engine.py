@@ -11,10 +11,13 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from geostrata import settings
 from geostrata.errors import GeostrataError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class Engine(Protocol):
@@ -56,7 +59,7 @@ class SparkEngine:
 class GivenEngine:
     """A session that is there already: that of a dbt run, which needs no second JVM."""
 
-    def __init__(self, spark: Any) -> None:
+    def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
     def handle(self) -> Any:

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geostrata import text_table
 from geostrata.errors import GeostrataError
@@ -14,6 +14,9 @@ from geostrata.tables import apply, ops_tables, plan, policy, policy_checks, pro
 from geostrata.tables.engine import GivenEngine, SparkEngine
 from geostrata.tables.policy_checks import Finding
 from geostrata.tables.state import TableState, read_state
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 States = dict[project.ProjectTable, TableState]
 
@@ -45,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     return _apply(chosen, actions, args)
 
 
-def run_in(spark: Any, names: list[str], is_applied: bool) -> str:
+def run_in(spark: SparkSession, names: list[str], is_applied: bool) -> str:
     """The same in a session that is there, for `dbt run-operation maintain`: what is to be said."""
     chosen = policy.load()
     began = time.monotonic()

@@ -1,8 +1,10 @@
 """Versions of tables, called from Jinja on the driver, and how shapes have changed, called from SQL: see macros/history."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from dbt.adapters.sedona.errors import one_line
@@ -10,6 +12,9 @@ from dbt.adapters.sedona.python_macros import returns
 
 from geostrata.errors import GeostrataError
 from geostrata.history import commits, forget, layers, retain, versions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @returns("string")
@@ -22,7 +27,7 @@ def shape_change(before: pd.Series, after: pd.Series, tolerance: pd.Series) -> p
     return pd.Series(shapes.shape_changes(before, after, float(tolerance.iloc[0])))
 
 
-def find_version(spark: Any, macro: str, table: str, at: Any) -> dict[str, Any]:
+def find_version(spark: SparkSession, macro: str, table: str, at: Any) -> dict[str, Any]:
     """The version that a number, or the text of a time, means, and the columns that the table had: [name, type]."""
     known = _known_versions(spark, macro, table)
     if isinstance(at, str):
@@ -33,7 +38,7 @@ def find_version(spark: Any, macro: str, table: str, at: Any) -> dict[str, Any]:
     return {"version": number, "columns": [[field.name, field.dataType.simpleString()] for field in fields]}
 
 
-def feed_facts(spark: Any, table: str, first: int | None, last: int) -> dict[str, Any]:
+def feed_facts(spark: SparkSession, table: str, first: int | None, last: int) -> dict[str, Any]:
     """What can be told of the change feed up to a version: the first one to read, where none is given, and of each commit its
     version, operation, engine, and what its note tells of its author."""
     history = spark.sql(versions.history_sql(table)).selectExpr(
@@ -62,7 +67,7 @@ def feed_facts(spark: Any, table: str, first: int | None, last: int) -> dict[str
     }
 
 
-def _first_readable(spark: Any, table: str, history: list[Any]) -> int:
+def _first_readable(spark: SparkSession, table: str, history: list[Any]) -> int:
     """The first version of which the change feed can still be read: VACUUM has deleted none of its files, and it has the
     columns that the table has now."""
     kept_since = max(
@@ -84,18 +89,18 @@ def _retention(vacuum: Any) -> int:
 
 
 def forget_key(
-    spark: Any, request: dict[str, str], tables: list[dict[str, str]], log: str, apply: bool
+    spark: SparkSession, request: dict[str, str], tables: list[dict[str, str]], log: str, apply: bool
 ) -> str:
     """Shows, or does, what takes a key out of every table; returns what is to be said."""
     return forget.run(spark, layers.Request(**request), tables, log, apply)
 
 
-def retain_rows(spark: Any, rules: list[dict[str, Any]], log: str, apply: bool) -> str:
+def retain_rows(spark: SparkSession, rules: list[dict[str, Any]], log: str, apply: bool) -> str:
     """Shows, or does, what deletes rows that are too old; returns what is to be said."""
     return retain.run(spark, [retain.Rule(**rule) for rule in rules], log, apply)
 
 
-def _known_versions(spark: Any, macro: str, table: str) -> list[versions.Version]:
+def _known_versions(spark: SparkSession, macro: str, table: str) -> list[versions.Version]:
     """Oldest first."""
     if not spark.catalog.tableExists(table):
         raise GeostrataError(

@@ -1,12 +1,17 @@
 """Spatial joins, called from Jinja on the driver: see macros/join."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from dbt.adapters.sedona.python_macros import returns
 
 from geostrata.spatial import join
 from geostrata.spatial.driver_join import Side, plan_on_driver
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @returns("double")
@@ -20,7 +25,7 @@ def geodesic_distance_m(one: pd.Series, other: pd.Series) -> pd.Series:
 
 
 def plan_spatial_join(
-    spark: Any,
+    spark: SparkSession,
     left: str,
     right: str,
     view: str,

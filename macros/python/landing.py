@@ -1,14 +1,21 @@
 """Lists and loads landed files. Called from Jinja, on the driver: see macros/landing/landed_rows.sql."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from geostrata import landing
 from geostrata.errors import GeostrataError
 from geostrata.history import refresh
 from geostrata.readers import LandedFile
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-def list_landed_files(spark: Any, source: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
+
+def list_landed_files(
+    spark: SparkSession, source: dict[str, Any], others: list[dict[str, Any]]
+) -> dict[str, Any]:
     """[path, bytes, time and time of the last change in milliseconds] of each file of the source, none if there is no such folder; and what
     is to be told of the others. Refuses files that also belong to one of the `others`, which the same model loads."""
     declared, skipped = landing.Declaration.of(**source), list[str]()
@@ -19,7 +26,7 @@ def list_landed_files(spark: Any, source: dict[str, Any], others: list[dict[str,
 
 
 def plan_landed_rows(
-    spark: Any,
+    spark: SparkSession,
     source: dict[str, Any],
     listing: list[list[Any]],
     known_in: str | None,
@@ -43,12 +50,12 @@ def plan_landed_rows(
     return {"files": len(plan.deliveries), "messages": plan.messages, "is_settled": plan.is_settled}
 
 
-def forgotten_rows(spark: Any, table: str, landed: str, view: str) -> dict[str, Any] | None:
+def forgotten_rows(spark: SparkSession, table: str, landed: str, view: str) -> dict[str, Any] | None:
     """Makes a view of the rows of a bronze table that were forgotten; how the same rows are left empty when they are read again."""
     return refresh.forgotten_rows(spark, table, spark.table(landed).columns, view)
 
 
-def _columns_since(spark: Any, source: dict[str, Any], table: str | None) -> dict[str, str]:
+def _columns_since(spark: SparkSession, source: dict[str, Any], table: str | None) -> dict[str, str]:
     """Columns that the table has gained beyond the declared ones."""
     if table is None or source["external"].get("schema_policy") != "additive":
         return {}
@@ -60,7 +67,7 @@ def _columns_since(spark: Any, source: dict[str, Any], table: str | None) -> dic
 
 
 def _deliveries(
-    spark: Any, declared: landing.Declaration, table: str | None, is_refresh: bool
+    spark: SparkSession, declared: landing.Declaration, table: str | None, is_refresh: bool
 ) -> list[landing.Delivery]:
     """All that the table holds of this source's files."""
     if table is None:

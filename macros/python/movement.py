@@ -1,6 +1,8 @@
 """Clusters, called from Jinja on the driver: see macros/movement/clusters.sql."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from geostrata.errors import GeostrataError
 from geostrata.spatial import clusters
@@ -8,13 +10,16 @@ from geostrata.spatial.boxes import TURNS, grown
 from geostrata.spatial.tiles import Tiles
 from geostrata.spatial.wkb import point_coordinates, shapes_of
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 # Of one tile, its surroundings not counted: what a worker holds at a time.
 _POINTS_OF_A_TILE = 100_000
 _SAMPLE = 20_000
 
 
 def plan_clusters(
-    spark: Any, points: str, key: str, geometry: str, radius_m: float, min_points: int, view: str
+    spark: SparkSession, points: str, key: str, geometry: str, radius_m: float, min_points: int, view: str
 ) -> None:
     """Makes a temporary view of the points with their clusters.
 

@@ -1,6 +1,8 @@
 """Overlay, dissolve and the tests of coverages, called from Jinja on the driver; measures of shapes, called from SQL."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from dbt.adapters.sedona.python_macros import returns
@@ -8,20 +10,23 @@ from dbt.adapters.sedona.python_macros import returns
 from geostrata.spatial import coverage, overlay_plan
 from geostrata.spatial import dissolve as dissolving
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-def plan_overlay(spark: Any, left: str, right: str, view: str, **how: Any) -> None:
+
+def plan_overlay(spark: SparkSession, left: str, right: str, view: str, **how: Any) -> None:
     """Makes a temporary view of the common parts of two relations' shapes."""
     spec = overlay_plan.OverlaySpec(**how)
     overlay_plan.overlay(spark, spark.sql(left), spark.sql(right), spec).createOrReplaceTempView(view)
 
 
-def plan_dissolve(spark: Any, relation: str, by: Any, geometry: str, view: str) -> None:
+def plan_dissolve(spark: SparkSession, relation: str, by: Any, geometry: str, view: str) -> None:
     """Makes a temporary view of the union of shapes by key."""
     dissolving.dissolve(spark, spark.sql(relation), by, geometry).createOrReplaceTempView(view)
 
 
 def plan_overlapping(
-    spark: Any, relation: str, key: Any, geometry: str, tolerance_m2: float, view: str
+    spark: SparkSession, relation: str, key: Any, geometry: str, tolerance_m2: float, view: str
 ) -> None:
     """Makes a temporary view of pairs of shapes that share area."""
     found = coverage.overlapping(spark, spark.sql(relation), _names(key), geometry, tolerance_m2)
@@ -29,7 +34,7 @@ def plan_overlapping(
 
 
 def plan_uncovered(
-    spark: Any, relation: str, key: Any, geometry: str, cover: str, cover_geometry: str, view: str
+    spark: SparkSession, relation: str, key: Any, geometry: str, cover: str, cover_geometry: str, view: str
 ) -> None:
     """Makes a temporary view of how much of each shape lies outside of a cover."""
     found = coverage.uncovered(
@@ -39,7 +44,7 @@ def plan_uncovered(
 
 
 def plan_gaps(
-    spark: Any,
+    spark: SparkSession,
     outer: str,
     key: Any,
     outer_geometry: str,
@@ -55,7 +60,7 @@ def plan_gaps(
     found.createOrReplaceTempView(view)
 
 
-def plan_duplicates(spark: Any, relation: str, key: Any, geometry: str, view: str) -> None:
+def plan_duplicates(spark: SparkSession, relation: str, key: Any, geometry: str, view: str) -> None:
     """Makes a temporary view of rows whose shape another row has, too."""
     coverage.duplicates(spark, spark.sql(relation), _names(key), geometry).createOrReplaceTempView(view)
 

@@ -1,10 +1,15 @@
 """Tessellations, called from Jinja on the driver: see macros/join/tessellate.sql."""
 
+from __future__ import annotations
+
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geostrata.errors import GeostrataError
 from geostrata.spatial import tessellation
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # A large shape is cut up by cells so many resolutions above the wanted one, and workers share the parts.
 _ABOVE = 3
@@ -13,7 +18,7 @@ _BYTES, _ROWS = 4 << 20, 2_000
 
 
 def plan_tessellation(
-    spark: Any, shapes: str, key: str, geometry: str, resolution: int | None, view: str
+    spark: SparkSession, shapes: str, key: str, geometry: str, resolution: int | None, view: str
 ) -> str:
     """Makes a temporary view of the cells; returns which resolution was taken and why."""
     frame = spark.sql(shapes)
@@ -57,7 +62,7 @@ def _chosen(frame: Any, geometry: str) -> tuple[int, str]:
     )
 
 
-def _tessellated(spark: Any, frame: Any, key: str, geometry: str, resolution: int) -> Any:
+def _tessellated(spark: SparkSession, frame: Any, key: str, geometry: str, resolution: int) -> Any:
     from pyspark.sql.types import BinaryType, BooleanType, LongType, StructField, StructType
 
     schema = StructType(

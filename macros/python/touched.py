@@ -1,6 +1,8 @@
 """The part of a join that has changed, called from Jinja on the driver: see macros/join/recompute_cells.sql."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from dbt.adapters.sedona.driver_tables import DriverTable
@@ -8,9 +10,12 @@ from dbt.adapters.sedona.driver_tables import DriverTable
 from geostrata.spatial import touched
 from geostrata.spatial.wkb import shapes_of
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 def plan_touched_cells(
-    spark: Any,
+    spark: SparkSession,
     points: dict[str, Any] | None,
     shapes: dict[str, Any] | None,
     column: str,
@@ -33,7 +38,7 @@ def plan_touched_cells(
     }
 
 
-def _changed(spark: Any, feed: dict[str, Any], column: str) -> Any:
+def _changed(spark: SparkSession, feed: dict[str, Any], column: str) -> Any:
     """The column's values among rows that were added, changed or removed."""
     table = DriverTable.open(spark, f"delta.`{feed['location']}`")
     found = table.changes(column, feed["first"], feed["last"]) if table else None

@@ -1,12 +1,17 @@
 """Windows, called from Jinja on the driver: see macros/join/within_window.sql."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from geostrata.spatial import windows
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 def plan_window(
-    spark: Any, wkt: Any = None, bbox: Any = None, shapes: str | None = None, relation: str = ""
+    spark: SparkSession, wkt: Any = None, bbox: Any = None, shapes: str | None = None, relation: str = ""
 ) -> Any:
     """The boxes and the exact shape of a window, as text."""
     if bbox is not None:
