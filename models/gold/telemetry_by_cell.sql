@@ -15,34 +15,25 @@ telemetry as (
 
 ),
 
--- 9 is what silver stores, about 0.1 km2 a cell; 8 and 7 are seven and forty-nine times as large
-cells as (
+events as (
 
-    select
-        telemetry.device_id,
-        telemetry.event_date,
-        cell.resolution,
-        cell.h3
-
-    from telemetry
-
-        lateral view inline(array(
-            struct(7 as resolution, {{ h3_parent('h3', 7) }} as h3),
-            struct(8 as resolution, {{ h3_parent('h3', 8) }} as h3),
-            struct(9 as resolution, {{ h3_parent('h3', 9) }} as h3)
-        )) cell as resolution, h3
+    select * from telemetry
 
     where {{ recomputed }}
 
 )
 
+-- 9 is what silver stores, about 0.1 km2 per cell; 8 and 7 are seven and forty-nine times as large
 select
     h3,
     resolution,
-    count(*) as event_count,
-    count(distinct device_id) as device_count,
+    event_count,
+    device_count,
     event_date
 
-from cells
-
-group by h3, resolution, event_date
+from {{ rollup_cells(
+    'events',
+    resolutions=[7, 8, 9],
+    aggregates={'event_count': 'count(*)', 'device_count': 'count(distinct device_id)'},
+    by=['event_date'],
+) }}

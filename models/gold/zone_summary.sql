@@ -11,20 +11,29 @@ zones as (
         population,
         geometry,
         bbox,
-        h3,
-        st_geomfromwkb(geometry) as shape
+        h3
 
     from {{ ref('zones') }}
 
 ),
 
-parcels as (
+-- a parcel belongs to the zones that hold its representative point
+holdings as (
 
     select
-        assessed_value,
-        st_pointonsurface(st_geomfromwkb(geometry)) as point
+        zone_id,
+        count(*) as parcel_count,
+        sum(assessed_value) as assessed_value
 
-    from {{ ref('parcels') }}
+    from {{ spatial_join(
+        '(select assessed_value, st_asbinary(st_pointonsurface(st_geomfromwkb(geometry))) as geometry from '
+        ~ ref('parcels') ~ ')',
+        ref('zones'),
+        left_columns=['assessed_value'],
+        right_columns=['zone_id'],
+    ) }}
+
+    group by zone_id
 
 ),
 
@@ -39,23 +48,6 @@ activity as (
 
     group by zone_id
 
-),
-
--- a parcel belongs to the zones that hold its representative point
-holdings as (
-
-    select /*+ broadcast(zones) */
-        zones.zone_id,
-        count(*) as parcel_count,
-        sum(parcels.assessed_value) as assessed_value
-
-    from parcels
-
-    inner join zones
-        on st_intersects(zones.shape, parcels.point)
-
-    group by zones.zone_id
-
 )
 
 select
@@ -66,7 +58,7 @@ select
     coalesce(holdings.parcel_count, 0) as parcel_count,
     coalesce(holdings.assessed_value, 0) as assessed_value,
     coalesce(activity.event_count, 0) as event_count,
-    st_areaspheroid(zones.shape) as area_m2,
+    area_m2(zones.geometry) as area_m2,
     zones.geometry,
     zones.bbox,
     zones.h3,
