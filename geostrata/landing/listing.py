@@ -62,7 +62,7 @@ def is_of(declared: Declaration, name: str) -> bool:
 def refuse_shared_files(
     declared: Declaration, files: Sequence[LandedFile], others: Sequence[Declaration]
 ) -> None:
-    """Each of the sources that one model loads sees the table as it was before: all of them would load such a file."""
+    """All sources of one model compare with the table as it was before the run, so each would load a shared file."""
     for other in others:
         for file in files:
             if is_of(other, label(file.path, declared.spec)):

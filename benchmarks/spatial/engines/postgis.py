@@ -28,7 +28,7 @@ _COPY_HEAD, _COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 class PostGIS(Engine):
     def prepare(self) -> None:
         try:
-            import psycopg  # noqa: F401
+            import psycopg  # noqa: F401  # only to see that it is installed
         except ImportError as error:
             raise UnavailableError(f"the package {error.name} is not installed") from None
         self.server = Server(self.scratch, self.data.folder.parent / "postgis")

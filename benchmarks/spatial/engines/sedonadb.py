@@ -13,7 +13,7 @@ from benchmarks.spatial.engines.base import Engine, UnavailableError, by_spheroi
 class SedonaDB(Engine):
     def prepare(self) -> None:
         try:
-            import geoarrow.pyarrow  # noqa: F401
+            import geoarrow.pyarrow  # noqa: F401  # only to see that it is installed
             import sedonadb
         except ImportError as error:
             raise UnavailableError(f"the package {error.name} is not installed") from None
